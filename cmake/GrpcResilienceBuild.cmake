@@ -1,0 +1,32 @@
+# How our own code is compiled: build type, ccache, warnings, sanitizers.
+#
+#   grpc_resilience_compile_options(<target>)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+if(GRPC_RESILIENCE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(GRPC_RESILIENCE_CCACHE_PROGRAM ccache)
+  mark_as_advanced(GRPC_RESILIENCE_CCACHE_PROGRAM)
+  if(GRPC_RESILIENCE_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${GRPC_RESILIENCE_CCACHE_PROGRAM}")
+  endif()
+endif()
+
+if(GRPC_RESILIENCE_SANITIZE)
+  add_compile_options(-fsanitize=${GRPC_RESILIENCE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${GRPC_RESILIENCE_SANITIZE})
+endif()
+
+function(grpc_resilience_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_17)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>
+    $<$<BOOL:${GRPC_RESILIENCE_WERROR}>:-Werror>)
+endfunction()

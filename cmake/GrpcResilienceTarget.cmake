@@ -1,0 +1,44 @@
+# One library of ours, which is one component of the package.
+#
+#   grpc_resilience_add_library(<component>
+#     SOURCES <file>... HEADERS <public header>... [PROTOS <file>...]
+#     [LINKS <target>...])
+#
+# Makes grpc_resilience_<component>, alias grpc_resilience::<component>, and its
+# install rules. Every public header must compile on its own
+# (all_verify_interface_header_sets). PROTOS are private.
+
+function(grpc_resilience_add_library component)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;PROTOS;LINKS")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  set(target grpc_resilience_${component})
+
+  add_library(${target} ${arg_SOURCES})
+  add_library(grpc_resilience::${component} ALIAS ${target})
+  target_sources(${target} PUBLIC
+    FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${arg_HEADERS})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PUBLIC ${arg_LINKS})
+  if(arg_PROTOS)
+    grpc_resilience_add_protos(${target} PRIVATE "${PROJECT_SOURCE_DIR}/protos" PROTOS ${arg_PROTOS})
+  endif()
+  grpc_resilience_compile_options(${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${component}
+    VERIFY_INTERFACE_HEADER_SETS ON
+    POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    INSTALL_RPATH "$ORIGIN")
+
+  if(GRPC_RESILIENCE_INSTALL)
+    install(TARGETS ${target} EXPORT ${target}
+      FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(EXPORT ${target}
+      NAMESPACE grpc_resilience::
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/grpc_resilience")
+    set_property(GLOBAL APPEND PROPERTY GRPC_RESILIENCE_COMPONENTS ${component})
+  endif()
+endfunction()

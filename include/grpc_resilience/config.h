@@ -1,0 +1,107 @@
+// What a Resilience object is built from: policies per target and per method.
+//
+//   Config config;                                    // good defaults
+//   config.Method("/shop.Inventory/GetStock").retry.max_attempts = 4;
+//   config.Method("/shop.Inventory/*").retry.idempotency = Idempotency::kIdempotent;
+//   config.Target("payments:443").breaker.failure_rate_threshold = 0.3;
+//   config.Target("payments:443").Method("/pay.Payments/Charge").retry.max_attempts = 1;
+//   auto resilience = Resilience::Create(std::move(config));
+//
+// The most specific policy applies, whole (nothing is inherited field by field,
+// as in gRPC's service config), whatever the order of setting:
+//   1. the target's own:  exact method, then "/pkg.Service/*", then its default
+//   2. for every target:  exact method, then "/pkg.Service/*", then the default
+// A target's own default counts only when TargetConfig::DefaultMethod was called.
+
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "grpc_resilience/breaker_policy.h"
+#include "grpc_resilience/retry_policy.h"
+
+namespace grpc_resilience {
+
+/// What the request and response objects of a method are.
+enum class MessageKind {
+  /// Found out safely at the first call; a method whose objects can't be known
+  /// is passed through (breaker yes, retry no) and reported once.
+  kDetect,
+  /// grpc::ByteBuffer (GenericStub).
+  kBytes,
+};
+
+/// A value type.
+struct MethodPolicy {
+  RetryPolicy retry;
+  /// The call ends at the caller's deadline or after this time, whichever comes
+  /// first. Range: > 0. Default unset: only the caller's deadline.
+  std::optional<Duration> timeout;
+  /// Default: kDetect.
+  MessageKind message_kind = MessageKind::kDetect;
+};
+
+/// Method policies by pattern: "/pkg.Service/Method" or "/pkg.Service/*".
+/// Not safe for use from several threads at once.
+class MethodPolicies {
+ public:
+  /// The policy of that pattern, made with the library's defaults at the first
+  /// call. The reference stays valid as long as this object. A malformed pattern
+  /// is reported by Resilience::Create.
+  MethodPolicy& Method(std::string_view pattern);
+  /// The policy for methods that no pattern matches.
+  MethodPolicy& DefaultMethod();
+
+  const std::map<std::string, MethodPolicy, std::less<>>& by_pattern() const {
+    return by_pattern_;
+  }
+  /// Empty when DefaultMethod was never called.
+  const std::optional<MethodPolicy>& default_method() const {
+    return default_method_;
+  }
+
+ private:
+  std::map<std::string, MethodPolicy, std::less<>> by_pattern_;
+  std::optional<MethodPolicy> default_method_;
+};
+
+/// Everything about one target. Not safe for use from several threads at once.
+class TargetConfig : public MethodPolicies {
+ public:
+  BreakerPolicy breaker;
+  RetryThrottlePolicy throttle;
+};
+
+/// Not safe for use from several threads at once.
+class Config : public MethodPolicies {
+ public:
+  /// Settings of the target of that exact name (the string given to
+  /// CreateChannel; "localhost:1" and "dns:///localhost:1" are two targets). Made
+  /// as a copy of nothing: it starts from the library's defaults.
+  TargetConfig& Target(std::string_view target);
+  /// Settings of every target without its own.
+  TargetConfig& DefaultTarget() { return default_target_; }
+
+  /// Breakers kept at most; beyond it idle CLOSED ones that no channel uses are
+  /// dropped, never an OPEN one. Range: [1, 10000000]. Default: 10000.
+  int max_breakers = 10000;
+
+  const std::map<std::string, TargetConfig, std::less<>>& targets() const {
+    return targets_;
+  }
+  const TargetConfig& default_target() const { return default_target_; }
+
+  /// OK, or INVALID_ARGUMENT whose message has one line for every fault, each
+  /// naming where, the field, the value and what is allowed.
+  absl::Status Validate() const;
+
+ private:
+  std::map<std::string, TargetConfig, std::less<>> targets_;
+  TargetConfig default_target_;
+};
+
+}  // namespace grpc_resilience

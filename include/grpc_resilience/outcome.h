@@ -1,0 +1,78 @@
+// What the result of an attempt means for the breaker.
+//
+//   AttemptResult result;
+//   result.code = grpc::StatusCode::NOT_FOUND;
+//   Classification c = Classify(result);      // kSuccess: the peer answered
+//
+// | result                                             | outcome  |
+// |----------------------------------------------------|----------|
+// | UNAVAILABLE, INTERNAL, UNKNOWN, DATA_LOSS           | failure  |
+// | DEADLINE_EXCEEDED after a fair time                 | failure  |
+// | DEADLINE_EXCEEDED sooner                            | ignored  |
+// | RESOURCE_EXHAUSTED from the peer                    | failure  |
+// | made on this side (a message over the size limit)   | ignored  |
+// | cancelled by the caller                             | ignored  |
+// | every other code, unknown ones included             | success  |
+
+#pragma once
+
+#include <grpcpp/support/status_code_enum.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "grpc_resilience/clock.h"
+
+namespace grpc_resilience {
+
+using StatusCode = grpc::StatusCode;
+
+enum class Outcome { kSuccess, kFailure, kIgnored };
+
+/// Why an outcome is ignored.
+enum class IgnoredCause {
+  kNone,              ///< it isn't
+  kCancelled,         ///< by the caller
+  kDeadlineTooShort,  ///< the attempt had less than a fair time
+  kLocalError,        ///< never left this process (message too large, …)
+  kDropped,           ///< the permit was dropped without a result
+  kStale,             ///< admitted before the breaker's last transition
+};
+
+std::string_view ToString(Outcome outcome);
+std::string_view ToString(IgnoredCause cause);
+/// "UNAVAILABLE"; "CODE_42" for a number gRPC doesn't define.
+std::string StatusCodeName(StatusCode code);
+
+/// Where a status was made, as far as the adapter can tell.
+enum class ErrorOrigin { kPeerOrTransport, kLocal };
+
+/// What is known of an attempt when it ends.
+struct AttemptResult {
+  StatusCode code = StatusCode::OK;
+  /// The status message; only for humans, decides nothing.
+  std::string_view message;
+  ErrorOrigin origin = ErrorOrigin::kPeerOrTransport;
+  /// The caller cancelled before or while the attempt ran.
+  bool cancelled_by_caller = false;
+  /// The attempt had its full per_attempt_timeout, no deadline at all, or at
+  /// least the breaker's min_deadline_for_failure.
+  bool had_fair_time = true;
+};
+
+struct Classification {
+  Outcome outcome = Outcome::kSuccess;
+  IgnoredCause cause = IgnoredCause::kNone;
+};
+
+/// The table above. Pure.
+Classification Classify(const AttemptResult& result);
+
+/// Overrides Classify for a policy: called once per attempt with what Classify
+/// said, on the thread that ended the attempt, never under a lock. May throw: an
+/// exception leaves the default in place.
+using OutcomePredicate =
+    std::function<Outcome(const AttemptResult& result, Outcome by_default)>;
+
+}  // namespace grpc_resilience

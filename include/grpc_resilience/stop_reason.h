@@ -1,0 +1,29 @@
+// Why a call ended as it did; the value of the trailing metadata
+// "grpc-resilience-reason" and of the observer's events.
+
+#pragma once
+
+#include <string_view>
+
+namespace grpc_resilience {
+
+enum class StopReason {
+  kOk,                 ///< an attempt succeeded
+  kNotRetryable,       ///< the code isn't retried
+  kNotIdempotent,      ///< the code would be retried if the method were idempotent
+  kRetriesExhausted,   ///< max_attempts made
+  kBudgetExhausted,    ///< the retry throttle refused
+  kDeadlineWouldPass,  ///< no time for the wait and another attempt
+  kDeadlineExceeded,   ///< the call's own deadline
+  kPushback,           ///< the server asked not to be retried
+  kBreakerOpen,        ///< the target's breaker rejects
+  kCancelled,          ///< by the caller
+  kShutdown,           ///< Resilience::Shutdown
+};
+
+/// "OK", "NOT_RETRYABLE", "NOT_IDEMPOTENT", "RETRIES_EXHAUSTED",
+/// "BUDGET_EXHAUSTED", "DEADLINE_WOULD_PASS", "DEADLINE_EXCEEDED", "PUSHBACK",
+/// "BREAKER_OPEN", "CANCELLED", "SHUTDOWN". The view lives for ever.
+std::string_view ToString(StopReason reason);
+
+}  // namespace grpc_resilience

@@ -1,0 +1,213 @@
+#include "core/call_session.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/duration_text.h"
+
+namespace grpc_resilience::internal {
+namespace {
+
+std::string LastAttemptText(const AttemptEnd& end) {
+  std::string text = StatusCodeName(end.code);
+  if (!end.message.empty()) text.append(": ").append(end.message);
+  return text;
+}
+
+}  // namespace
+
+Decision CallSession::Start() {
+  if (cancelled_) return FinishCancelled();
+  std::optional<TimePoint> now;
+  if (!deadline_.is_none()) {
+    now = plan_->clock->Now();
+    if (deadline_.Expired(*now)) {
+      return Finish(StopReason::kDeadlineExceeded,
+                    StatusCode::DEADLINE_EXCEEDED,
+                    "deadline exceeded before the first attempt");
+    }
+  }
+  return Admit(now);
+}
+
+Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
+  const Outcome outcome = Judge(end);
+  if (permit_) {
+    permit_->Record(outcome, end.code, end.message);
+    permit_.reset();
+  }
+  if (end.code == StatusCode::OK) return Finish(StopReason::kOk);
+  if (cancelled_) return FinishCancelled();
+
+  RetryFacts facts;
+  facts.code = end.code;
+  facts.origin = end.origin;
+  facts.idempotent = plan_->idempotent;
+  facts.attempts_made = attempts_;
+  facts.now = plan_->clock->Now();
+  facts.deadline = deadline_;
+  facts.backoff = backoff_.Next(*plan_->random);
+  facts.pushback = end.pushback;
+  facts.budget_allows = BudgetAllows();
+  timed_out_ = end.code == StatusCode::DEADLINE_EXCEEDED &&
+               ReachedAttemptLimit(facts.now);
+
+  const RetryDecision decision = DecideRetry(*plan_->retry, facts);
+  if (!decision.retry) return FinishWithLast(decision.reason, facts.now);
+  last_failure_ = LastAttemptText(end);
+  if (shutdown_) return FinishShutDown();
+  // Waiting for an open breaker would only end in a rejection.
+  if (plan_->breaker != nullptr && plan_->breaker->WouldReject()) {
+    return FinishRejected();
+  }
+  if (end.pushback) backoff_.Restart();
+
+  Decision wait;
+  wait.step = Step::kWait;
+  wait.wait_until = SaturatingAdd(facts.now, decision.wait);
+  return wait;
+}
+
+Decision CallSession::OnWaitOver() {
+  if (cancelled_) return FinishCancelled();
+  if (shutdown_) return FinishShutDown();
+  const TimePoint now = plan_->clock->Now();
+  if (!HasTimeForAttempt(*plan_->retry, deadline_, now, Duration::zero())) {
+    return FinishWithLast(StopReason::kDeadlineWouldPass, now);
+  }
+  if (!BudgetAllows()) return FinishWithLast(StopReason::kBudgetExhausted, now);
+  return Admit(now);
+}
+
+Decision CallSession::Admit(std::optional<TimePoint> now) {
+  if (plan_->breaker != nullptr) {
+    permit_ = plan_->breaker->TryAcquire();
+    if (!permit_) return FinishRejected();
+  }
+  return Begin(now);
+}
+
+Decision CallSession::Begin(std::optional<TimePoint> now) {
+  const RetryPolicy& retry = *plan_->retry;
+  Decision attempt;
+  attempt.step = Step::kAttempt;
+  attempt.attempt = ++attempts_;
+  fair_time_ = true;
+  limited_ = false;
+  timed_out_ = false;
+  if (deadline_.is_none() && !retry.per_attempt_timeout) return attempt;
+
+  const TimePoint start = now ? *now : plan_->clock->Now();
+  attempt.attempt_deadline = DeadlineLessReserve(start);
+  if (retry.per_attempt_timeout) {
+    const Deadline limit = Deadline::After(start, *retry.per_attempt_timeout);
+    if (Earlier(limit, attempt.attempt_deadline) == limit) {
+      attempt.attempt_deadline = limit;
+      attempt_limit_ = *limit.when();
+      limited_ = limit != deadline_;
+      return attempt;  // its full time, hence a fair one
+    }
+  }
+  fair_time_ = *attempt.attempt_deadline.Remaining(start) >=
+               plan_->min_deadline_for_failure;
+  return attempt;
+}
+
+Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
+  const RetryPolicy& retry = *plan_->retry;
+  if (deadline_.is_none() || retry.max_attempts <= 1 ||
+      !HasTimeForAttempt(retry, deadline_, now, Duration::zero())) {
+    return deadline_;
+  }
+  return Deadline::At(*deadline_.when() - retry.reserve);
+}
+
+// A DEADLINE_EXCEEDED that comes much sooner is the server's own and stays as
+// it is; 5 % allow for a server whose timer is ahead of ours.
+bool CallSession::ReachedAttemptLimit(TimePoint now) const {
+  return limited_ &&
+         now >= attempt_limit_ - *plan_->retry->per_attempt_timeout / 20;
+}
+
+bool CallSession::BudgetAllows() const {
+  return plan_->breaker == nullptr || plan_->breaker->RetryAllowed();
+}
+
+Outcome CallSession::Judge(const AttemptEnd& end) {
+  AttemptResult result;
+  result.code = end.code;
+  result.message = end.message;
+  result.origin = end.origin;
+  result.cancelled_by_caller = cancelled_;
+  result.had_fair_time = fair_time_;
+  classification_ = Classify(result);
+  if (plan_->outcome_predicate != nullptr && *plan_->outcome_predicate) {
+    try {
+      const Outcome outcome =
+          (*plan_->outcome_predicate)(result, classification_.outcome);
+      if (outcome != classification_.outcome) {
+        classification_ = {outcome, IgnoredCause::kNone};
+      }
+    } catch (...) {
+      // The table's verdict stays.
+    }
+  }
+  return classification_.outcome;
+}
+
+Decision CallSession::Finish(StopReason reason) {
+  permit_.reset();
+  reason_ = reason;
+  return Decision();
+}
+
+Decision CallSession::Finish(StopReason reason, StatusCode code,
+                             std::string message) {
+  local_status_ = LocalStatus{code, std::move(message)};
+  return Finish(reason);
+}
+
+Decision CallSession::FinishWithLast(StopReason reason, TimePoint now) {
+  if (!timed_out_ || deadline_.Expired(now)) return Finish(reason);
+  const RetryPolicy& retry = *plan_->retry;
+  return Finish(reason, StatusCode::DEADLINE_EXCEEDED,
+                absl::StrCat("attempt ", attempts_, " of ", retry.max_attempts,
+                             " exceeded per_attempt_timeout (",
+                             DurationText(*retry.per_attempt_timeout), ")"));
+}
+
+Decision CallSession::FinishCancelled() {
+  return Finish(StopReason::kCancelled, StatusCode::CANCELLED,
+                "call cancelled");
+}
+
+Decision CallSession::FinishShutDown() {
+  return Finish(StopReason::kShutdown, StatusCode::UNAVAILABLE,
+                absl::StrCat("shut down while waiting for attempt ",
+                             attempts_ + 1, "; last attempt: ", last_failure_));
+}
+
+Decision CallSession::FinishRejected() {
+  rejection_ = plan_->breaker->rejection();
+  std::string message = "circuit breaker of target \"";
+  message.append(plan_->target).append("\"");
+  const std::string& method = plan_->breaker->key().method;
+  if (!method.empty()) absl::StrAppend(&message, " method \"", method, "\"");
+  if (rejection_->retry_after > Duration::zero()) {
+    const auto in =
+        std::chrono::ceil<std::chrono::milliseconds>(rejection_->retry_after);
+    absl::StrAppend(&message, " is open; next probe in ", DurationText(in));
+  } else {
+    absl::StrAppend(&message, " is open; a probe is under way");
+  }
+  if (!rejection_->last_failure.empty()) {
+    absl::StrAppend(&message, "; opened by ", rejection_->last_failure);
+  }
+  if (attempts_ > 0)
+    absl::StrAppend(&message, "; last attempt: ", last_failure_);
+  return Finish(StopReason::kBreakerOpen, StatusCode::UNAVAILABLE,
+                std::move(message));
+}
+
+}  // namespace grpc_resilience::internal

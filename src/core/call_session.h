@@ -1,0 +1,141 @@
+// The life of one call as a state machine without I/O: events in, decisions out.
+// The adapter starts attempts, waits and hands over the result; everything that
+// decides is here, so that it is tested without a server.
+//
+//   CallSession session(plan, deadline);
+//   Decision d = session.Start();
+//   while (d.step != Step::kFinish)
+//     d = d.step == Step::kAttempt ? session.OnAttemptEnd(Run(d)) : session.OnWaitOver();
+//   Deliver(session.reason(), session.local_status());
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/retry_decision.h"
+#include "grpc_resilience/backoff.h"
+#include "grpc_resilience/circuit_breaker.h"
+#include "grpc_resilience/clock.h"
+#include "grpc_resilience/deadline.h"
+#include "grpc_resilience/outcome.h"
+#include "grpc_resilience/retry_policy.h"
+#include "grpc_resilience/stop_reason.h"
+
+namespace grpc_resilience::internal {
+
+/// What every call of one method of one target has in common. The pointers
+/// outlive the sessions made from it.
+struct SessionPlan {
+  std::string_view target;
+  const RetryPolicy* retry = nullptr;
+  bool idempotent = false;
+  /// Null: no breaker (BreakerMode::kDisabled).
+  CircuitBreaker* breaker = nullptr;
+  Duration min_deadline_for_failure{0};
+  /// Null: outcome.h's table.
+  const OutcomePredicate* outcome_predicate = nullptr;
+  const Clock* clock = nullptr;
+  Random* random = nullptr;
+};
+
+enum class Step { kAttempt, kWait, kFinish };
+
+struct Decision {
+  Step step = Step::kFinish;
+  /// kAttempt: 1 is the first.
+  int attempt = 0;
+  /// kAttempt: of that attempt.
+  Deadline attempt_deadline;
+  /// kWait: call OnWaitOver then.
+  TimePoint wait_until;
+};
+
+/// How an attempt ended.
+struct AttemptEnd {
+  StatusCode code = StatusCode::OK;
+  std::string message;
+  ErrorOrigin origin = ErrorOrigin::kPeerOrTransport;
+  std::optional<Pushback> pushback;
+};
+
+/// A status that the library made itself.
+struct LocalStatus {
+  StatusCode code = StatusCode::UNAVAILABLE;
+  std::string message;
+};
+
+/// Not safe for use from several threads at once: the adapter orders the events.
+class CallSession {
+ public:
+  CallSession(const SessionPlan& plan, Deadline deadline)
+      : plan_(&plan), deadline_(deadline), backoff_(plan.retry->backoff) {}
+
+  /// The first decision: an attempt, or kFinish (breaker open, deadline over,
+  /// cancelled). Reads the clock only when there is a deadline or an open breaker.
+  Decision Start();
+  Decision OnAttemptEnd(const AttemptEnd& end);
+  Decision OnWaitOver();
+
+  /// From now on nothing new starts: the next event ends the call as CANCELLED.
+  void OnCancel() { cancelled_ = true; }
+  /// The next event ends the call with UNAVAILABLE (Resilience::Shutdown).
+  void OnShutdown() { shutdown_ = true; }
+
+  /// The call turns out to have less time (a parent call's deadline).
+  void LowerDeadline(Deadline deadline) {
+    deadline_ = Earlier(deadline_, deadline);
+  }
+
+  bool cancelled() const { return cancelled_; }
+  /// The attempt under way ends by per_attempt_timeout before the call's deadline.
+  bool attempt_limited() const { return limited_; }
+  /// Attempts started so far.
+  int attempts() const { return attempts_; }
+  /// Of the last attempt that ended.
+  Classification classification() const { return classification_; }
+
+  // After kFinish:
+  StopReason reason() const { return reason_; }
+  /// Set: the caller gets this. Empty: the caller gets the last attempt's result.
+  const std::optional<LocalStatus>& local_status() const { return local_status_; }
+  /// Set with kBreakerOpen.
+  const std::optional<Rejection>& rejection() const { return rejection_; }
+
+ private:
+  /// Asks the breaker; rejected or the next attempt.
+  Decision Admit(std::optional<TimePoint> now);
+  Decision Begin(std::optional<TimePoint> now);
+  Deadline DeadlineLessReserve(TimePoint now) const;
+  bool ReachedAttemptLimit(TimePoint now) const;
+  bool BudgetAllows() const;
+  Outcome Judge(const AttemptEnd& end);
+
+  Decision Finish(StopReason reason);
+  Decision Finish(StopReason reason, StatusCode code, std::string message);
+  /// With the last attempt's result, said clearer when it ran into its own limit.
+  Decision FinishWithLast(StopReason reason, TimePoint now);
+  Decision FinishCancelled();
+  Decision FinishShutDown();
+  Decision FinishRejected();
+
+  const SessionPlan* plan_;
+  Deadline deadline_;
+  Backoff backoff_;
+  std::optional<Permit> permit_;
+  int attempts_ = 0;
+  bool fair_time_ = true;            // of the attempt under way
+  bool limited_ = false;             // by per_attempt_timeout
+  TimePoint attempt_limit_;          // only when limited_
+  bool timed_out_ = false;           // the last attempt, at attempt_limit_
+  bool cancelled_ = false;
+  bool shutdown_ = false;
+  Classification classification_;
+  StopReason reason_ = StopReason::kOk;
+  std::string last_failure_;         // "UNAVAILABLE: message" of the last attempt
+  std::optional<LocalStatus> local_status_;
+  std::optional<Rejection> rejection_;
+};
+
+}  // namespace grpc_resilience::internal

@@ -1,0 +1,149 @@
+#include "grpc_resilience/resilience.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/notifier.h"
+#include "core/policy_table.h"
+
+namespace grpc_resilience {
+namespace {
+
+using internal::Notifier;
+using internal::PolicyTable;
+
+// Holds the table, so the registry may ask at any time.
+BreakerRegistry::SettingsSource SettingsFrom(
+    std::shared_ptr<const PolicyTable> policies) {
+  return [policies = std::move(policies)](const BreakerKey& key) {
+    const TargetConfig& target = policies->ForTarget(key.target);
+    return BreakerRegistry::Settings{target.breaker, target.throttle};
+  };
+}
+
+std::size_t MaxBreakers(const PolicyTable& policies) {
+  return static_cast<std::size_t>(policies.max_breakers());
+}
+
+BreakerKey KeyOf(std::string_view target, std::string_view method) {
+  return {std::string(target), std::string(method)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Resilience>> Resilience::Create(Config config,
+                                                               Ports ports) {
+  if (ports.clock == nullptr || ports.random == nullptr) {
+    return absl::InvalidArgumentError("Ports: clock and random must be set");
+  }
+  if (absl::Status status = config.Validate(); !status.ok()) return status;
+  return std::shared_ptr<Resilience>(
+      new Resilience(std::move(config), std::move(ports)));
+}
+
+Resilience::Resilience(Config config, Ports ports)
+    : ports_(std::move(ports)),
+      notifier_(std::make_shared<Notifier>(ports_.executor)),
+      policies_(std::make_shared<const PolicyTable>(std::move(config))),
+      registry_(std::make_unique<BreakerRegistry>(
+          SettingsFrom(policies_), MaxBreakers(*policies_), *ports_.clock,
+          *ports_.random, notifier_.get())) {
+  if (ports_.timer != nullptr) timers_.push_back(ports_.timer);
+}
+
+Resilience::~Resilience() = default;
+
+absl::Status Resilience::Update(Config config) {
+  if (absl::Status status = config.Validate(); !status.ok()) return status;
+  auto policies = std::make_shared<const PolicyTable>(std::move(config));
+  absl::MutexLock update(&update_mu_);
+  {
+    absl::MutexLock lock(&mu_);
+    policies_ = policies;
+  }
+  registry_->Reconfigure(SettingsFrom(policies), MaxBreakers(*policies));
+  version_.fetch_add(1, std::memory_order_acq_rel);
+  return absl::OkStatus();
+}
+
+void Resilience::AddObserver(std::shared_ptr<CallObserver> observer) {
+  if (observer == nullptr) return;
+  notifier_->AddObserver(std::move(observer));
+  version_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+std::vector<BreakerSnapshot> Resilience::Breakers() const {
+  std::vector<BreakerSnapshot> snapshots;
+  for (const auto& breaker : registry_->List()) {
+    snapshots.push_back(breaker->snapshot());
+  }
+  return snapshots;
+}
+
+std::optional<BreakerSnapshot> Resilience::FindBreaker(
+    std::string_view target, std::string_view method) const {
+  const auto breaker = registry_->Find(KeyOf(target, method));
+  if (breaker == nullptr) return std::nullopt;
+  return breaker->snapshot();
+}
+
+absl::Status Resilience::ResetBreaker(std::string_view target,
+                                      std::string_view method) {
+  const BreakerKey key = KeyOf(target, method);
+  const auto breaker = registry_->Find(key);
+  if (breaker == nullptr) {
+    std::string text =
+        absl::StrCat("no breaker of target \"", key.target, "\"");
+    if (!method.empty()) absl::StrAppend(&text, " method \"", key.method, "\"");
+    return absl::NotFoundError(text);
+  }
+  breaker->Reset();
+  return absl::OkStatus();
+}
+
+void Resilience::Shutdown() {
+  std::vector<std::shared_ptr<Timer>> timers;
+  {
+    absl::MutexLock lock(&mu_);
+    shut_down_.store(true, std::memory_order_seq_cst);
+    timers = timers_;
+  }
+  for (const auto& timer : timers) timer->ExpireAll(this);
+}
+
+void Resilience::ExpireOnShutdown(const std::shared_ptr<Timer>& timer) {
+  if (timer == nullptr) return;
+  absl::MutexLock lock(&mu_);
+  if (std::find(timers_.begin(), timers_.end(), timer) != timers_.end()) return;
+  timers_.push_back(timer);
+}
+
+Resilience::ResolvedPolicy Resilience::Resolve(std::string_view target,
+                                               std::string_view method) const {
+  const std::shared_ptr<const PolicyTable> table = policies();
+  const TargetConfig& own = table->ForTarget(target);
+  PolicyTable::Match match = table->ForMethod(target, method);
+  return {*match.policy, own.breaker, own.throttle, std::move(match.rule)};
+}
+
+std::shared_ptr<const Resilience::Observers> Resilience::observers() const {
+  return notifier_->observers();
+}
+
+void Resilience::Notify(NoticeEvent notice) {
+  notifier_->OnNotice(std::move(notice));
+}
+
+void Resilience::UseExecutor(
+    std::function<void(std::function<void()>)> executor) {
+  notifier_->UseExecutor(std::move(executor));
+}
+
+std::shared_ptr<const PolicyTable> Resilience::policies() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return policies_;
+}
+
+}  // namespace grpc_resilience

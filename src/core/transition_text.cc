@@ -1,0 +1,88 @@
+#include "core/transition_text.h"
+
+#include <cstddef>
+
+namespace grpc_resilience::internal {
+namespace {
+
+constexpr std::size_t kMaxMessageBytes = 200;
+
+struct Unit {
+  std::int64_t nanoseconds;
+  const char* name;
+};
+constexpr Unit kUnits[] = {
+    {1'000'000'000, " s"}, {1'000'000, " ms"}, {1'000, " us"}, {1, " ns"}};
+
+// ".5" for 500, ".042" for 42, "" for 0.
+std::string Decimals(std::int64_t thousandths) {
+  if (thousandths == 0) return "";
+  std::string digits = std::to_string(1000 + thousandths);
+  digits[0] = '.';
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return digits;
+}
+
+// In the largest unit of which there is at least 1: "15 s", "1.5 s", "93.4 ms".
+std::string Approximately(Duration length) {
+  for (const Unit& unit : kUnits) {
+    if (length.count() < unit.nanoseconds) continue;
+    const std::int64_t rest = length.count() % unit.nanoseconds;
+    return std::to_string(length.count() / unit.nanoseconds) +
+           Decimals(rest * 1000 / unit.nanoseconds) + unit.name;
+  }
+  return "0 ms";
+}
+
+// "1 probe", "2 probes".
+std::string Counted(std::uint64_t count, std::string_view noun) {
+  std::string text = std::to_string(count) + " ";
+  text += noun;
+  if (count != 1) text += 's';
+  return text;
+}
+
+bool ContinuesCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;  // UTF-8
+}
+
+std::string_view Truncated(std::string_view message) {
+  if (message.size() <= kMaxMessageBytes) return message;
+  std::size_t end = kMaxMessageBytes;
+  while (end > 0 && ContinuesCharacter(message[end])) --end;
+  return message.substr(0, end);
+}
+
+}  // namespace
+
+std::string WindowTrippedText(int failures, int calls) {
+  return Counted(failures, "failure") + " of the last " +
+         Counted(calls, "call");
+}
+
+std::string BucketEmptyText(std::uint32_t failures) {
+  return "token bucket empty: " + Counted(failures, "failure");
+}
+
+std::string TimePassedText(Duration open_time) {
+  return Approximately(open_time) + " passed";
+}
+
+std::string CallsRejectedText(std::uint64_t calls) {
+  return Counted(calls, "call") + " rejected";
+}
+
+std::string ProbesSucceededText(int probes) {
+  return Counted(probes, "probe") + " succeeded";
+}
+
+std::string FailureText(StatusCode code, std::string_view message) {
+  std::string text = StatusCodeName(code);
+  if (!message.empty()) {
+    text += ": ";
+    text += Truncated(message);
+  }
+  return text;
+}
+
+}  // namespace grpc_resilience::internal

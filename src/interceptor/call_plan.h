@@ -1,0 +1,66 @@
+// Everything that the calls of one method on one channel have in common, worked
+// out at the first call and shared by the later ones.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "core/call_session.h"
+#include "grpc_resilience/resilience.h"
+#include "interceptor/message_type.h"
+
+namespace grpc_resilience::internal {
+
+/// Immutable but for the notice. Calls in flight hold it, so they end under the
+/// policy they began with.
+struct CallPlan {
+  /// Says once per method that its messages can't be known and it isn't retried.
+  void NoticeUnknownMessages() const;
+
+  std::shared_ptr<Resilience> resilience;
+  std::shared_ptr<Timer> timer;
+  std::string target;
+  std::string method;
+  MethodPolicy policy;
+  OutcomePredicate outcome_predicate;
+  std::shared_ptr<CircuitBreaker> breaker;  // null: disabled
+  std::shared_ptr<const Resilience::Observers> observers;  // null: none
+  MethodTypes types;
+  /// Retries as the policy says.
+  SessionPlan session;
+  /// One attempt, whatever the policy says.
+  SessionPlan single_session;
+  RetryPolicy single_retry;
+  /// Some status of this method leads to another attempt.
+  bool may_retry = false;
+  mutable std::atomic<bool> noticed{false};
+};
+
+/// This type is safe to use from several threads at once.
+class CallPlanCache {
+ public:
+  CallPlanCache(std::shared_ptr<Resilience> resilience, std::string target);
+
+  std::shared_ptr<const CallPlan> Get(std::string_view method);
+
+  const std::shared_ptr<Resilience>& resilience() const { return resilience_; }
+
+ private:
+  std::shared_ptr<const CallPlan> Make(std::string_view method) const;
+
+  const std::shared_ptr<Resilience> resilience_;
+  const std::string target_;
+  absl::Mutex mu_;
+  std::uint64_t version_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<std::string, std::shared_ptr<const CallPlan>> plans_
+      ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace grpc_resilience::internal

@@ -1,0 +1,51 @@
+#include "interceptor/factory.h"
+
+#include <utility>
+
+#include "interceptor/inner_call_scope.h"
+#include "interceptor/unary_call.h"
+
+namespace grpc_resilience::internal {
+namespace {
+
+using grpc::experimental::ClientInterceptorFactoryInterface;
+using grpc::experimental::ClientRpcInfo;
+
+// Lets a call through as if it weren't there.
+class Transparent final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(
+      grpc::experimental::InterceptorBatchMethods* methods) override {
+    methods->Proceed();
+  }
+};
+
+bool IsOurs(const ClientInterceptorFactoryInterface& factory) {
+  return dynamic_cast<const ResilienceInterceptorFactory*>(&factory) != nullptr;
+}
+
+}  // namespace
+
+ResilienceInterceptorFactory::ResilienceInterceptorFactory(
+    std::shared_ptr<Resilience> resilience, std::string target)
+    : plans_(std::move(resilience), std::move(target)) {}
+
+const std::optional<ContextAccess::Place>& ResilienceInterceptorFactory::PlaceIn(
+    grpc::ChannelInterface* channel) {
+  absl::call_once(placed_, [&] {
+    place_ = ContextAccess::FindFactory(channel, this, &IsOurs);
+  });
+  return place_;
+}
+
+grpc::experimental::Interceptor*
+ResilienceInterceptorFactory::CreateClientInterceptor(ClientRpcInfo* info) {
+  if (InnerCallScope::Active() || info->type() != ClientRpcInfo::Type::UNARY) {
+    return new Transparent;
+  }
+  const auto& place = PlaceIn(info->channel());
+  if (place.has_value() && place->shadowed) return new Transparent;
+  return new UnaryCall(plans_.Get(info->method()), info, place);
+}
+
+}  // namespace grpc_resilience::internal

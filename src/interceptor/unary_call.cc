@@ -1,0 +1,252 @@
+#include "interceptor/unary_call.h"
+
+#include <algorithm>
+
+#include "interceptor/attempt_end.h"
+#include "interceptor/idempotency_key.h"
+#include "interceptor/wall_deadline.h"
+
+namespace grpc_resilience::internal {
+namespace {
+
+using Hook = grpc::experimental::InterceptionHookPoints;
+
+// gRFC A6; ours to set on attempts 2…n, never the caller's.
+constexpr char kPreviousAttemptsKey[] = "grpc-previous-rpc-attempts";
+
+}  // namespace
+
+UnaryCall::UnaryCall(std::shared_ptr<const CallPlan> plan,
+                     grpc::experimental::ClientRpcInfo* info,
+                     std::optional<ContextAccess::Place> place)
+    : plan_(std::move(plan)),
+      context_(info->client_context()),
+      channel_(info->channel()),
+      suffix_for_stats_(info->suffix_for_stats()),
+      place_(place) {}
+
+void UnaryCall::Intercept(Pass pass) {
+  // First of all: nothing else may be asked of a cancel pass.
+  if (pass->QueryInterceptionHookPoint(Hook::PRE_SEND_CANCEL)) {
+    CancelPass();
+    return;
+  }
+  switch (mode_.load(std::memory_order_acquire)) {
+    case Mode::kNew:
+      return FirstPass(pass);
+    case Mode::kWatched:
+      return WatchedPass(pass);
+    case Mode::kHijacked:
+      return HijackedPass(pass);
+    case Mode::kUntouched:
+      return pass->Proceed();
+  }
+}
+
+void UnaryCall::FirstPass(Pass pass) {
+  const RetryPolicy& retry = plan_->policy.retry;
+  callers_deadline_ = CallDeadline();
+  if (plan_->observers != nullptr) {
+    call_start_ = attempt_start_ = plan_->session.clock->Now();
+  }
+  const bool limited = retry.per_attempt_timeout.has_value() ||
+                       plan_->policy.timeout.has_value();
+  bool may_retry = plan_->may_retry && !plan_->resilience->is_shut_down();
+  if (may_retry || limited) {
+    identity_ = Identify(pass, plan_->types, plan_->policy.message_kind);
+    if (!identity_.known) {
+      may_retry = false;
+      plan_->NoticeUnknownMessages();
+    }
+  }
+  Deadline deadline = callers_deadline_;
+  if (plan_->policy.timeout) {
+    deadline = Earlier(deadline, Deadline::After(plan_->session.clock->Now(),
+                                                 *plan_->policy.timeout));
+  }
+  session_.emplace(may_retry ? plan_->session : plan_->single_session,
+                   deadline);
+  if (cancelled_.load(std::memory_order_acquire)) session_->OnCancel();
+  first_ = session_->Start();
+  if (first_.step == Step::kFinish) return Reject(pass);
+
+  EditMetadata(pass);
+  received_ = pass->GetRecvMessage();
+  const bool one_batch = received_ != nullptr &&
+                         pass->GetRecvStatus() != nullptr &&
+                         identity_.got_message != nullptr;
+  if (identity_.known &&
+      (NeedsShorterDeadline(first_) || (may_retry && !one_batch))) {
+    CaptureRequest(pass);
+    PrepareReissue(pass);
+    mode_.store(Mode::kHijacked, std::memory_order_release);
+    // Comes back with the receive pass, and may be over when it returns.
+    pass->Hijack();
+    return;
+  }
+  if (may_retry) {
+    CaptureRequest(pass);
+    if (HasLaterInterceptors()) {
+      own_metadata_ = *pass->GetSendInitialMetadata();
+    }
+  }
+  mode_.store(Mode::kWatched, std::memory_order_release);
+  pass->Proceed();
+}
+
+void UnaryCall::Reject(Pass pass) {
+  if (session_->reason() != StopReason::kBreakerOpen) {
+    // Cancelled or out of time before it began: gRPC says so itself.
+    mode_.store(Mode::kUntouched, std::memory_order_release);
+    TellCallEnd(session_->local_status()->code);
+    pass->Proceed();
+    return;
+  }
+  result_.Decide(*session_, plan_->target, nullptr, nullptr);
+  TellCallEnd(result_.status().error_code());
+  {
+    absl::MutexLock lock(&mu_);
+    started_ = true;
+    finished_ = true;
+  }
+  mode_.store(Mode::kHijacked, std::memory_order_release);
+  pass->Hijack();
+}
+
+Deadline UnaryCall::CallDeadline() {
+  const gpr_timespec deadline = context_->raw_deadline();
+  if (IsInfinite(deadline)) return Deadline::None();
+  return FromGprDeadline(deadline, plan_->session.clock->Now());
+}
+
+bool UnaryCall::NeedsShorterDeadline(const Decision& first) const {
+  return first.attempt_deadline != callers_deadline_ &&
+         Earlier(first.attempt_deadline, callers_deadline_) ==
+             first.attempt_deadline;
+}
+
+void UnaryCall::EditMetadata(Pass pass) {
+  auto* metadata = pass->GetSendInitialMetadata();
+  if (!metadata->empty()) metadata->erase(kPreviousAttemptsKey);
+  const auto& header = plan_->policy.retry.idempotency_key_header;
+  // A key that the caller chose stays.
+  if (header && metadata->find(*header) == metadata->end()) {
+    metadata->emplace(*header, MakeIdempotencyKey(*plan_->session.random));
+  }
+}
+
+void UnaryCall::CaptureRequest(Pass pass) {
+  const void* object = pass->GetSendMessage();
+  if (object == nullptr) {
+    request_bytes_ = *pass->GetSerializedSendMessage();
+  } else if (identity_.sent == MessageBase::kProtobuf) {
+    request_object_ = static_cast<const google::protobuf::MessageLite*>(object);
+  } else if (identity_.sent == MessageBase::kBytes) {
+    request_bytes_ = *static_cast<const grpc::ByteBuffer*>(object);
+  } else {
+    // Some other class, which its own serializer knows.
+    request_bytes_ = *pass->GetSerializedSendMessage();
+  }
+}
+
+bool UnaryCall::HasLaterInterceptors() const {
+  return !place_ || place_->index + 1 < place_->size ||
+         grpc::internal::g_global_client_interceptor_factory != nullptr;
+}
+
+void UnaryCall::PrepareReissue(Pass pass) {
+  reissue_ = std::make_unique<Reissue>();
+  AttemptRoute& route = reissue_->route;
+  route.channel = channel_;
+  route.observed = HasLaterInterceptors();
+  if (place_) {
+    route.position = place_->index + 1;
+  } else {
+    route.intercepted = pass->GetInterceptedChannel();
+  }
+  AttemptRequest& request = reissue_->request;
+  request.method = plan_->method.c_str();
+  request.suffix_for_stats = suffix_for_stats_;
+  request.context = context_;
+  request.object = request_object_;
+  request.bytes = request_bytes_;
+  request.metadata =
+      own_metadata_ ? &*own_metadata_ : pass->GetSendInitialMetadata();
+  if (identity_.received == MessageBase::kProtobuf && received_ != nullptr) {
+    request.response_prototype =
+        static_cast<const google::protobuf::MessageLite*>(received_);
+  } else if (identity_.received != MessageBase::kBytes &&
+             identity_.sent != MessageBase::kBytes) {
+    request.response_prototype = plan_->types.response;
+  }
+}
+
+void UnaryCall::WatchedPass(Pass pass) {
+  if (!pass->QueryInterceptionHookPoint(Hook::POST_RECV_STATUS)) {
+    pass->Proceed();
+    return;
+  }
+  grpc::Status* status = pass->GetRecvStatus();
+  const Decision decision = EndAttempt(
+      *status, status->ok() ? nullptr : pass->GetRecvTrailingMetadata());
+  if (decision.step != Step::kFinish) {
+    PrepareReissue(pass);
+    {
+      absl::MutexLock lock(&mu_);
+      started_ = true;
+      held_.Add(pass);
+    }
+    Drive(decision);
+    return;
+  }
+  if (!status->ok()) {
+    result_.Decide(*session_, plan_->target, nullptr, status);
+    *status = result_.status();
+    result_.AddReport(pass->GetRecvTrailingMetadata());
+  }
+  TellCallEnd(status->error_code());
+  pass->Proceed();
+}
+
+void UnaryCall::HijackedPass(Pass pass) {
+  if (!PassHooks(pass).any()) {
+    pass->Proceed();
+    return;
+  }
+  bool finished = false;
+  bool start = false;
+  {
+    absl::MutexLock lock(&mu_);
+    finished = finished_;
+    if (!finished) {
+      held_.Add(pass);
+      start = !started_;
+      started_ = true;
+    }
+  }
+  if (finished) {
+    result_.Fill(pass, identity_, plan_->types);
+    pass->Proceed();
+  } else if (start) {
+    Drive(first_);
+  }
+}
+
+void UnaryCall::CancelPass() {
+  Attempt* running = nullptr;
+  {
+    absl::MutexLock lock(&mu_);
+    cancelled_.store(true, std::memory_order_release);
+    if (running_ != nullptr) {
+      running = running_;
+    } else if (waiting_ && plan_->timer->Cancel(timer_id_)) {
+      // Not from here: the caller's context is locked while this runs.
+      timer_id_ = plan_->timer->Schedule(
+          TimePoint::min(), [this] { OnTimer(); }, plan_->resilience.get());
+    }
+  }
+  // Safe without the lock: once cancelled_ is set, no other attempt replaces it.
+  if (running != nullptr) running->Cancel();
+}
+
+}  // namespace grpc_resilience::internal

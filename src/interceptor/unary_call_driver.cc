@@ -1,0 +1,224 @@
+// The driving half of UnaryCall: from one event to the next, until the result is
+// handed over.
+
+#include "interceptor/attempt_end.h"
+#include "interceptor/unary_call.h"
+#include "interceptor/wall_deadline.h"
+
+namespace grpc_resilience::internal {
+
+void UnaryCall::Drive(const Decision& decision) {
+  switch (decision.step) {
+    case Step::kAttempt:
+      return StartAttempt(decision);
+    case Step::kWait:
+      return Wait(decision);
+    case Step::kFinish:
+      return Finish();
+  }
+}
+
+void UnaryCall::StartAttempt(const Decision& decision) {
+  const TimePoint now = plan_->session.clock->Now();
+  attempt_start_ = now;
+  // The caller's own deadline goes on unchanged, bit for bit.
+  const gpr_timespec deadline =
+      decision.attempt_deadline == callers_deadline_
+          ? context_->raw_deadline()
+          : ToGprDeadline(decision.attempt_deadline, now);
+  Attempt& attempt =
+      reissue_->attempt.emplace(reissue_->route, reissue_->request,
+                                decision.attempt, deadline,
+                                static_cast<Attempt::Owner*>(this));
+  bool cancelled = false;
+  {
+    absl::MutexLock lock(&mu_);
+    running_ = &attempt;
+    cancelled = cancelled_.load(std::memory_order_relaxed);
+  }
+  if (cancelled) attempt.Cancel();
+  attempt.Run();  // the call may be over when it returns
+}
+
+void UnaryCall::OnAttemptDone() {
+  {
+    absl::MutexLock lock(&mu_);
+    // A cancel pass may still be using it otherwise.
+    if (!cancelled_.load(std::memory_order_relaxed)) running_ = nullptr;
+  }
+  const Attempt& attempt = *reissue_->attempt;
+  Drive(EndAttempt(attempt.status(), &attempt.trailing_metadata()));
+}
+
+Decision UnaryCall::EndAttempt(const grpc::Status& status,
+                               const Attempt::Metadata* trailing) {
+  const StatusCode code = status.error_code();
+  if (code != StatusCode::OK) {
+    const bool with_parent = ContextAccess::HasParent(*context_);
+    if (cancelled_.load(std::memory_order_acquire) ||
+        (code == StatusCode::CANCELLED && with_parent)) {
+      session_->OnCancel();
+    }
+    if (code == StatusCode::DEADLINE_EXCEEDED && with_parent &&
+        !session_->attempt_limited()) {
+      // The parent's deadline can't be read, only met.
+      session_->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
+    }
+  }
+  if (plan_->resilience->is_shut_down()) session_->OnShutdown();
+  const AttemptEnd end = MakeAttemptEnd(status, trailing);
+  const Decision decision = session_->OnAttemptEnd(end);
+  if (plan_->observers != nullptr) {
+    AttemptEvent event;
+    event.target = plan_->target;
+    event.method = plan_->method;
+    event.number = session_->attempts();
+    event.code = code;
+    event.classification = session_->classification();
+    event.duration = plan_->session.clock->Now() - attempt_start_;
+    for (const auto& observer : *plan_->observers) {
+      CallObserverSafely([&] { observer->OnAttemptEnd(event); });
+    }
+  }
+  return decision;
+}
+
+void UnaryCall::Wait(const Decision& decision) {
+  WatchParent();
+  if (decision.wait_until > plan_->session.clock->Now()) {
+    absl::MutexLock lock(&mu_);
+    if (!cancelled_.load(std::memory_order_relaxed) && !parent_end_) {
+      waiting_ = true;
+      timer_id_ = plan_->timer->Schedule(
+          decision.wait_until, [this] { OnTimer(); },
+          plan_->resilience.get());
+      // A shutdown that came in between has not seen this entry.
+      if (!plan_->resilience->is_shut_down() ||
+          !plan_->timer->Cancel(timer_id_)) {
+        return;
+      }
+      waiting_ = false;
+    }
+  }
+  Resume();
+}
+
+void UnaryCall::WatchParent() {
+  if (reissue_->watch != nullptr || !ContextAccess::HasParent(*context_)) return;
+  reissue_->watch = std::make_unique<ParentWatch>(
+      channel_, context_, plan_->method.c_str(),
+      static_cast<ParentWatch::Owner*>(this));
+  {
+    absl::MutexLock lock(&mu_);
+    watching_parent_ = true;
+  }
+  reissue_->watch->Start();
+}
+
+void UnaryCall::OnTimer() {
+  {
+    absl::MutexLock lock(&mu_);
+    waiting_ = false;
+  }
+  Resume();
+}
+
+void UnaryCall::Resume() {
+  std::optional<grpc::StatusCode> parent_end;
+  {
+    absl::MutexLock lock(&mu_);
+    parent_end = parent_end_;
+  }
+  if (cancelled_.load(std::memory_order_acquire) ||
+      parent_end == grpc::StatusCode::CANCELLED) {
+    session_->OnCancel();
+  } else if (parent_end) {
+    session_->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
+  }
+  if (plan_->resilience->is_shut_down()) session_->OnShutdown();
+  Drive(session_->OnWaitOver());
+}
+
+void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
+  bool resume = false;
+  bool deliver = false;
+  {
+    absl::MutexLock lock(&mu_);
+    watching_parent_ = false;
+    if (before_delivery_ > 0) {
+      deliver = --before_delivery_ == 0;
+    } else {
+      parent_end_ = code;
+      resume = waiting_ && plan_->timer->Cancel(timer_id_);
+      if (resume) waiting_ = false;
+    }
+  }
+  if (deliver) Deliver();
+  if (resume) Resume();
+}
+
+void UnaryCall::Finish() {
+  Attempt* attempt = nullptr;
+  if (reissue_->attempt) attempt = &*reissue_->attempt;
+  const grpc::Status* own_status = nullptr;
+  bool stop_watch = false;
+  {
+    absl::MutexLock lock(&mu_);
+    if (mode_.load(std::memory_order_relaxed) == Mode::kWatched) {
+      own_status = (*held_.begin())->GetRecvStatus();
+    }
+    result_.Decide(*session_, plan_->target, attempt, own_status);
+    if (parent_end_ == grpc::StatusCode::DEADLINE_EXCEEDED &&
+        !result_.status().ok()) {
+      result_.OverrideStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED,
+                                          "Deadline Exceeded"));
+    }
+    stop_watch = watching_parent_;
+    if (stop_watch) before_delivery_ = 2;  // its end, and the return of Stop
+  }
+  TellCallEnd(result_.status().error_code());
+  if (stop_watch) {
+    reissue_->watch->Stop();
+    absl::MutexLock lock(&mu_);
+    if (--before_delivery_ > 0) return;
+  }
+  Deliver();
+}
+
+void UnaryCall::Deliver() {
+  if (reissue_->attempt && !result_.status().ok()) {
+    ContextAccess::SetDebugErrorString(
+        context_, reissue_->attempt->debug_error_string());
+  }
+  HeldPasses held;
+  {
+    absl::MutexLock lock(&mu_);
+    finished_ = true;
+    held = held_;
+  }
+  const bool watched = mode_.load(std::memory_order_relaxed) == Mode::kWatched;
+  for (Pass pass : held) {
+    if (watched) {
+      result_.Replace(pass, identity_, received_);
+    } else {
+      result_.Fill(pass, identity_, plan_->types);
+    }
+  }
+  held.ProceedAll();
+}
+
+void UnaryCall::TellCallEnd(StatusCode code) {
+  if (plan_->observers == nullptr) return;
+  CallEvent event;
+  event.target = plan_->target;
+  event.method = plan_->method;
+  event.attempts = session_->attempts();
+  event.code = code;
+  event.reason = session_->reason();
+  event.duration = plan_->session.clock->Now() - call_start_;
+  for (const auto& observer : *plan_->observers) {
+    CallObserverSafely([&] { observer->OnCallEnd(event); });
+  }
+}
+
+}  // namespace grpc_resilience::internal

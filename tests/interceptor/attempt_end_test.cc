@@ -1,0 +1,83 @@
+#include "interceptor/attempt_end.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace grpc_resilience::internal {
+namespace {
+
+using grpc::Status;
+using grpc::StatusCode;
+
+AttemptEnd EndWith(const std::string& pushback) {
+  Attempt::Metadata trailing;
+  trailing.emplace("grpc-retry-pushback-ms", pushback);
+  return MakeAttemptEnd(Status(StatusCode::UNAVAILABLE, ""), &trailing);
+}
+
+TEST(AttemptEndTest, OkHasNothingMore) {
+  const AttemptEnd end = MakeAttemptEnd(Status::OK, nullptr);
+  EXPECT_EQ(end.code, StatusCode::OK);
+  EXPECT_TRUE(end.message.empty());
+  EXPECT_EQ(end.origin, ErrorOrigin::kPeerOrTransport);
+  EXPECT_FALSE(end.pushback.has_value());
+}
+
+// A size limit is told by its text only; the peer's own RESOURCE_EXHAUSTED is not.
+TEST(AttemptEndTest, TellsSizeLimitsFromThePeersAnswer) {
+  struct Case {
+    const char* name;
+    StatusCode code;
+    const char* message;
+    ErrorOrigin origin;
+  };
+  for (const Case& c : {
+           Case{"sent", StatusCode::RESOURCE_EXHAUSTED,
+                "Sent message larger than max (9 vs. 4)", ErrorOrigin::kLocal},
+           Case{"received", StatusCode::RESOURCE_EXHAUSTED,
+                "Received message larger than max (9 vs. 4)",
+                ErrorOrigin::kLocal},
+           Case{"peer", StatusCode::RESOURCE_EXHAUSTED, "quota",
+                ErrorOrigin::kPeerOrTransport},
+           Case{"other code", StatusCode::UNAVAILABLE,
+                "Sent message larger than max (9 vs. 4)",
+                ErrorOrigin::kPeerOrTransport},
+       }) {
+    EXPECT_EQ(MakeAttemptEnd(Status(c.code, c.message), nullptr).origin,
+              c.origin)
+        << c.name;
+  }
+}
+
+// gRFC A6.
+TEST(AttemptEndTest, ReadsPushback) {
+  EXPECT_EQ(EndWith("150").pushback->wait, std::chrono::milliseconds(150));
+  EXPECT_EQ(EndWith("0").pushback->wait, std::chrono::milliseconds(0));
+  for (const char* stop : {"-1", "", "soon", "1.5", "99999999999999"}) {
+    const AttemptEnd end = EndWith(stop);
+    ASSERT_TRUE(end.pushback.has_value()) << stop;
+    EXPECT_EQ(end.pushback->wait, std::nullopt) << stop;
+  }
+}
+
+TEST(AttemptEndTest, TwoPushbackValuesMeanStop) {
+  Attempt::Metadata trailing;
+  trailing.emplace("grpc-retry-pushback-ms", "1");
+  trailing.emplace("grpc-retry-pushback-ms", "2");
+  const AttemptEnd end =
+      MakeAttemptEnd(Status(StatusCode::UNAVAILABLE, ""), &trailing);
+  ASSERT_TRUE(end.pushback.has_value());
+  EXPECT_EQ(end.pushback->wait, std::nullopt);
+}
+
+TEST(AttemptEndTest, NoPushbackHeaderNoPushback) {
+  Attempt::Metadata trailing;
+  EXPECT_FALSE(MakeAttemptEnd(Status(StatusCode::UNAVAILABLE, ""), &trailing)
+                   .pushback.has_value());
+}
+
+}  // namespace
+}  // namespace grpc_resilience::internal
