@@ -1,0 +1,13 @@
+// Counts what the process allocates. Linked into bench_allocations only.
+
+#pragma once
+
+#include <cstdint>
+
+namespace grpc_resilience::bench {
+
+/// Allocations of all threads so far, whichever of malloc, calloc, realloc,
+/// aligned_alloc, posix_memalign and operator new made them.
+std::uint64_t AllocationsSoFar();
+
+}  // namespace grpc_resilience::bench

@@ -1,0 +1,112 @@
+// Counts every allocation of its program, so it is a program of its own.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "grpc_resilience/circuit_breaker.h"
+#include "grpc_resilience/testing/fake_clock.h"
+#include "grpc_resilience/testing/fixed_random.h"
+
+namespace {
+
+thread_local int allocations = 0;
+
+void* Allocate(std::size_t size) {
+  ++allocations;
+  void* const memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size); }
+void* operator new[](std::size_t size) { return Allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace grpc_resilience {
+namespace {
+
+/// Fails the test when it is read.
+class ForbiddenClock : public Clock {
+ public:
+  TimePoint Now() const override {
+    if (forbidden) ADD_FAILURE() << "read the clock";
+    return TimePoint(std::chrono::hours(1));
+  }
+  bool forbidden = false;
+};
+
+class CircuitBreakerAllocationTest : public ::testing::Test {
+ protected:
+  /// Allocations of 1,000 calls with that outcome.
+  int AllocationsOf(CircuitBreaker& breaker, Outcome outcome) {
+    const int before = allocations;
+    for (int i = 0; i < 1000; ++i) {
+      std::optional<Permit> permit = breaker.TryAcquire();
+      if (permit) permit->Record(outcome, StatusCode::UNAVAILABLE, "refused");
+    }
+    return allocations - before;
+  }
+
+  ForbiddenClock clock_;
+  FixedRandom random_{0.5};
+};
+
+TEST_F(CircuitBreakerAllocationTest, CountingWorks) {
+  const int before = allocations;
+  delete new int(1);
+  EXPECT_EQ(allocations - before, 1);
+}
+
+TEST_F(CircuitBreakerAllocationTest,
+       HealthyCallsAllocateNothingAndNeedNoClock) {
+  CircuitBreaker breaker({"a", ""}, {}, {}, clock_, random_, nullptr);
+  clock_.forbidden = true;
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 0);
+  clock_.forbidden = false;
+}
+
+TEST_F(CircuitBreakerAllocationTest, FailuresThatDoNotOpenAllocateNothing) {
+  CircuitBreaker breaker({"a", ""}, {}, {true, 1000, 1.0}, clock_, random_,
+                         nullptr);
+  clock_.forbidden = true;
+  const int before = allocations;
+  for (int i = 0; i < 999; ++i) {
+    breaker.TryAcquire()->Record(Outcome::kFailure, StatusCode::UNAVAILABLE,
+                                 "refused");
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(breaker.state(), State::kClosed);
+  clock_.forbidden = false;
+}
+
+TEST_F(CircuitBreakerAllocationTest, WindowCallsAllocateNothing) {
+  BreakerPolicy policy;
+  policy.failure_rate_threshold = 1.0;
+  CircuitBreaker breaker({"a", ""}, policy, {}, clock_, random_, nullptr);
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+}
+
+TEST_F(CircuitBreakerAllocationTest, RejectionsAllocateNothing) {
+  BreakerPolicy policy;
+  policy.failure_rate_threshold = 1.0;
+  policy.minimum_calls = 1;
+  CircuitBreaker breaker({"a", ""}, policy, {}, clock_, random_, nullptr);
+  breaker.TryAcquire()->Record(Outcome::kFailure);
+  ASSERT_EQ(breaker.state(), State::kOpen);
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+  EXPECT_EQ(breaker.state(), State::kOpen);
+}
+
+}  // namespace
+}  // namespace grpc_resilience
