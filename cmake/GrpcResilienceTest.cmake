@@ -13,6 +13,7 @@ include(GoogleTest)
 
 function(grpc_resilience_test_options target)
   grpc_resilience_compile_options(${target})
+  grpc_resilience_precompile(${target} <grpcpp/grpcpp.h> <gmock/gmock.h> <gtest/gtest.h>)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   if(TARGET grpc_resilience_interceptor)

@@ -19,22 +19,21 @@
 
 namespace {
 
-class InventoryService final : public shop::Inventory::Service {
+class InventoryService final : public shop::Inventory::CallbackService {
  public:
-  grpc::Status GetStock(grpc::ServerContext* context,
-                        const shop::GetStockRequest* /*request*/,
-                        shop::GetStockResponse* response) override {
-    const auto channel = context->client_metadata().find("demo-channel");
-    std::lock_guard<std::mutex> lock(mu_);
-    if (channel != context->client_metadata().end()) {
-      ++seen_[std::string(channel->second.data(), channel->second.size())];
+  grpc::ServerUnaryReactor* GetStock(
+      grpc::CallbackServerContext* context,
+      const shop::GetStockRequest* /*request*/,
+      shop::GetStockResponse* response) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (CountAndDrawFailure(*context)) {
+      reactor->Finish(
+          {grpc::StatusCode::UNAVAILABLE, "the stock database is overloaded"});
+    } else {
+      response->set_in_stock(12);
+      reactor->Finish(grpc::Status::OK);
     }
-    if (std::bernoulli_distribution(failure_ratio_)(random_)) {
-      return grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                          "the stock database is overloaded");
-    }
-    response->set_in_stock(12);
-    return grpc::Status::OK;
+    return reactor;
   }
 
   void SetFailureRatio(double ratio) {
@@ -48,31 +47,44 @@ class InventoryService final : public shop::Inventory::Service {
   }
 
  private:
+  bool CountAndDrawFailure(const grpc::CallbackServerContext& context) {
+    const auto& metadata = context.client_metadata();
+    const auto channel = metadata.find("demo-channel");
+    std::lock_guard<std::mutex> lock(mu_);
+    if (channel != metadata.end()) {
+      ++seen_[std::string(channel->second.data(), channel->second.size())];
+    }
+    return std::bernoulli_distribution(failure_ratio_)(random_);
+  }
+
   mutable std::mutex mu_;
   double failure_ratio_ = 0;
   std::mt19937 random_{std::random_device{}()};
   std::map<std::string, std::int64_t> seen_;
 };
 
-class ControlService final : public shop::BackendControl::Service {
+class ControlService final : public shop::BackendControl::CallbackService {
  public:
   explicit ControlService(InventoryService* inventory)
       : inventory_(inventory) {}
 
-  grpc::Status SetFailureRatio(
-      grpc::ServerContext* /*context*/,
+  grpc::ServerUnaryReactor* SetFailureRatio(
+      grpc::CallbackServerContext* context,
       const shop::SetFailureRatioRequest* request,
       shop::SetFailureRatioResponse* response) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const double ratio = request->ratio();
     if (!(ratio >= 0 && ratio <= 1)) {
-      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                          "ratio must be from 0 to 1");
+      reactor->Finish(
+          {grpc::StatusCode::INVALID_ARGUMENT, "ratio must be from 0 to 1"});
+      return reactor;
     }
     inventory_->SetFailureRatio(ratio);
     for (const auto& [channel, requests] : inventory_->seen()) {
       (*response->mutable_requests_seen())[channel] = requests;
     }
-    return grpc::Status::OK;
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
   }
 
  private:

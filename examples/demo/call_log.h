@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "grpc_resilience/clock.h"
@@ -20,6 +21,8 @@ struct CallRecord {
   bool ok = false;
   /// Tries handed to gRPC; 0: rejected by the breaker.
   int attempts = 1;
+  /// Why a call of ours ended as it did; empty when nothing is worth saying.
+  std::string reason;
 
   bool rejected() const { return !ok && attempts == 0; }
 };

@@ -146,12 +146,14 @@ bool Play(const std::string& backend_program) {
   BackendProcess backend(backend_program);
   backend.Start();
   std::printf(
-      "Backend: %s, pid %d. Traffic: %d calls/s on each of two channels, each "
-      "call\nwith a deadline of 500 ms. Both channels try to reconnect every "
-      "%d to %d ms (gRPC's\nown backoff of 1 s and more would outlast the "
-      "demo). Breaker: the library's defaults.\n\n",
+      "Backend: %s, pid %d. Breaker: the library's defaults.\n"
+      "Traffic: %d calls/s on each of two channels, each call with a deadline "
+      "of %d s.\n"
+      "Both channels try to reconnect every %d to %d ms (gRPC's own backoff of "
+      "1 s and more\nwould outlast the demo).\n\n",
       backend.target().c_str(), static_cast<int>(backend.pid()),
-      kCallsPerSecond, kInitialReconnectBackoffMs, kMaxReconnectBackoffMs);
+      kCallsPerSecond, static_cast<int>(kCallDeadline.count()),
+      kInitialReconnectBackoffMs, kMaxReconnectBackoffMs);
 
   const auto timeline = std::make_shared<Timeline>(
       Now(), isatty(STDOUT_FILENO) ? Colours::kOn : Colours::kOff);

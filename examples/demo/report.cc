@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -42,6 +43,19 @@ std::optional<Duration> TimeToRecover(const CallLog& log,
                                       const Findings& findings) {
   // Half of what the traffic should give in 500 ms.
   return TimeToRecover(log, findings.recovery, findings.calls_per_second / 4);
+}
+
+// " 20 RETRIES_EXHAUSTED, 1 DEADLINE_WOULD_PASS" of the calls that failed.
+std::string Reasons(const CallRecords& calls) {
+  std::map<std::string, int> count_of;
+  for (const CallRecord& call : calls) {
+    if (!call.ok) ++count_of[call.reason];
+  }
+  std::string text;
+  for (const auto& [reason, count] : count_of) {
+    text += (text.empty() ? " " : ", ") + std::to_string(count) + " " + reason;
+  }
+  return text.empty() ? " none did" : text;
 }
 
 // From `from` to the first change to `state`.
@@ -182,6 +196,8 @@ void PrintTable(const Findings& findings) {
       [](const Column& c) { return c.recovered; });
   PrintRow("breaker transitions", "-",
            std::to_string(findings.transitions.size()));
+  std::printf("  why ours failed while 30 %% of the requests did:%s\n",
+              Reasons(findings.ours->EndedIn(findings.failing)).c_str());
 }
 
 std::vector<Check> MakeChecks(const Findings& findings) {

@@ -3,21 +3,18 @@
 #include <grpcpp/client_context.h>
 
 #include <chrono>
-#include <string_view>
 #include <utility>
 
 namespace demo {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline(500);
-
-// The library reports the number of attempts whenever something happened that
-// the caller wouldn't have seen without it.
-int Attempts(const grpc::ClientContext& context) {
+// The library reports on the caller's context whatever happened that the caller
+// wouldn't have seen without it. Empty: nothing.
+std::string Reported(const grpc::ClientContext& context, const char* key) {
   const auto& trailing = context.GetServerTrailingMetadata();
-  const auto found = trailing.find("grpc-resilience-attempts");
-  if (found == trailing.end()) return 1;
-  return std::stoi(std::string(found->second.data(), found->second.size()));
+  const auto found = trailing.find(key);
+  if (found == trailing.end()) return "";
+  return std::string(found->second.data(), found->second.size());
 }
 
 }  // namespace
@@ -63,7 +60,7 @@ void Traffic::StartCall() {
   auto* call = new Call;
   call->request.set_item("bicycle");
   call->context.AddMetadata("demo-channel", name_);
-  call->context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  call->context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   call->start = std::chrono::steady_clock::now();
   stub_->async()->GetStock(&call->context, &call->request, &call->response,
                            [this, call](const grpc::Status& status) {
@@ -76,7 +73,10 @@ void Traffic::EndCall(std::unique_ptr<Call> call, const grpc::Status& status) {
   record.start = call->start;
   record.end = std::chrono::steady_clock::now();
   record.ok = status.ok();
-  record.attempts = Attempts(call->context);
+  const std::string attempts =
+      Reported(call->context, "grpc-resilience-attempts");
+  record.attempts = attempts.empty() ? 1 : std::stoi(attempts);
+  record.reason = Reported(call->context, "grpc-resilience-reason");
   log_->Add(record);
   call.reset();
   std::lock_guard<std::mutex> lock(mu_);

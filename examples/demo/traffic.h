@@ -11,6 +11,7 @@
 #include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,9 @@
 #include "shop.grpc.pb.h"
 
 namespace demo {
+
+/// Of each call.
+constexpr std::chrono::seconds kCallDeadline(1);
 
 /// Calls GetStock at a steady pace from a thread of its own, however long
 /// earlier calls take ("open loop"), as many independent users would. Stop may

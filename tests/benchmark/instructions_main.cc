@@ -1,8 +1,8 @@
 // Makes calls between two marks, to be run under callgrind: client and server in
 // this process, over TCP loopback.
 //
-//   valgrind --tool=callgrind --zero-before=BenchmarkBegins \
-//       --dump-before=BenchmarkEnds bench_instructions VARIANT STYLE CALLS
+//   valgrind --tool=callgrind --zero-before=BenchmarkBegins
+//     --dump-before=BenchmarkEnds bench_instructions VARIANT STYLE CALLS
 //
 // The dump then holds what CALLS calls cost, of all threads, without start-up,
 // connecting and warm-up.

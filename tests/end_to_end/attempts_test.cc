@@ -80,9 +80,9 @@ TEST_P(AttemptsTest, BreakerOpen) {
   breaker.minimum_calls = 1;
   breaker.open_duration = std::chrono::minutes(1);
   const auto channel = NewChannel(std::move(config));
-  EXPECT_EQ(Call(channel, EchoMethod::kUnary, FailingRequest(-1))
-                .status.error_code(),
-            StatusCode::UNAVAILABLE);
+  EXPECT_EQ(
+      Call(channel, EchoMethod::kUnary, FailingRequest(-1)).status.error_code(),
+      StatusCode::UNAVAILABLE);
 
   const EchoRequest request = NewRequest();
   EchoResponse response;
@@ -116,8 +116,8 @@ TEST_P(AttemptsTest, ManyAttemptsOfManyCalls) {
   for (int i = 0; i < 5; ++i) {
     const EchoRequest request = FailingRequest(19);
     EchoResponse response;
-    EXPECT_TRUE(Call(channel, EchoMethod::kReadOnly, request, &response)
-                    .status.ok());
+    EXPECT_TRUE(
+        Call(channel, EchoMethod::kReadOnly, request, &response).status.ok());
     EXPECT_EQ(response.hit(), 20);
   }
 }
@@ -132,9 +132,9 @@ TEST_P(AttemptsTest, InterceptorsBeforeSeeACallAndThoseAfterSeeAttempts) {
                                                backend().target()));
   factories.push_back(std::make_unique<LoggingFactory>(after));
   const EchoRequest request = FailingRequest(2);
-  EXPECT_TRUE(Call(NewChannelOf(std::move(factories)), EchoMethod::kIdempotent,
-                   request)
-                  .status.ok());
+  EXPECT_TRUE(
+      Call(NewChannelOf(std::move(factories)), EchoMethod::kIdempotent, request)
+          .status.ok());
   for (const HookPoint hook :
        {HookPoint::PRE_SEND_INITIAL_METADATA, HookPoint::PRE_SEND_MESSAGE,
         HookPoint::POST_RECV_INITIAL_METADATA, HookPoint::POST_RECV_MESSAGE,
@@ -176,9 +176,8 @@ TEST_P(AttemptsTest, EveryAttemptSendsTheSameBytes) {
 TEST_P(AttemptsTest, LargeRequestIsRetried) {
   EchoRequest request = FailingRequest(1);
   request.set_data(std::string(8 << 20, 'x'));
-  EXPECT_TRUE(
-      Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, request)
-          .status.ok());
+  EXPECT_TRUE(Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, request)
+                  .status.ok());
   const HitsResponse hits = Hits(request);
   ASSERT_THAT(hits.hits(), SizeIs(2));
   EXPECT_GT(hits.hits(0).request_bytes(), 8 << 20);

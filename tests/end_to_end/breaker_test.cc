@@ -94,8 +94,9 @@ TEST_P(BreakerTest, ProbeClosesAfterTheOpenTime) {
   const auto channel = NewChannel(resilience);
   Fail(channel, EchoMethod::kUnary, 2);
   EXPECT_EQ(StateOf(*resilience), State::kOpen);
-  WaitUntil([&] { return resilience->FindBreaker(backend().target())->probe_ready; },
-            "the open time is over");
+  WaitUntil(
+      [&] { return resilience->FindBreaker(backend().target())->probe_ready; },
+      "the open time is over");
   const EchoRequest request = NewRequest();
   EXPECT_TRUE(Call(channel, EchoMethod::kUnary, request).status.ok());
   EXPECT_EQ(Hits(request).count(), 1);
@@ -177,8 +178,7 @@ TEST_P(BreakerTest, ScopeTargetAndMethod) {
   const auto channel = NewChannel(resilience);
   Fail(channel, EchoMethod::kUnary, 2);
   EXPECT_TRUE(Call(channel, EchoMethod::kReadOnly, NewRequest()).status.ok());
-  const CallResult rejected =
-      Call(channel, EchoMethod::kUnary, NewRequest());
+  const CallResult rejected = Call(channel, EchoMethod::kUnary, NewRequest());
   EXPECT_EQ(rejected.status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(rejected.status.error_message(),
               HasSubstr(MethodName(EchoMethod::kUnary)));
@@ -204,9 +204,8 @@ TEST_P(BreakerTest, UpdateKeepsTheStateAndResetCloses) {
   Config config = QuickBreaker();
   config.DefaultTarget().breaker.window_calls = 10;
   ASSERT_TRUE(resilience->Update(std::move(config)).ok());
-  EXPECT_EQ(
-      Call(channel, EchoMethod::kUnary, NewRequest()).status.error_code(),
-      StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Call(channel, EchoMethod::kUnary, NewRequest()).status.error_code(),
+            StatusCode::UNAVAILABLE);
   ASSERT_TRUE(resilience->ResetBreaker(backend().target()).ok());
   EXPECT_TRUE(Call(channel, EchoMethod::kUnary, NewRequest()).status.ok());
 }

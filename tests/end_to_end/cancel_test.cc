@@ -110,9 +110,9 @@ TEST_P(CancelTest, BeforeTheStart) {
   grpc::ClientContext context;
   context.TryCancel();
   EchoResponse response;
-  const CallResult result = Call(NewChannel(resilience),
-                                 EchoMethod::kIdempotent, &context, request,
-                                 &response);
+  const CallResult result =
+      Call(NewChannel(resilience), EchoMethod::kIdempotent, &context, request,
+           &response);
   EXPECT_EQ(result.status.error_code(), StatusCode::CANCELLED);
   EXPECT_EQ(Hits(request).count(), 0);
   ASSERT_EQ(log->calls().size(), 1u);

@@ -67,9 +67,9 @@ TEST_P(ContextTest, WithoutWaitForReadyAttemptsFailAtOnce) {
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(5000));
   EchoResponse response;
-  const CallResult result = Call(QuickChannel(MakeResilience(RetryConfig())),
-                                 EchoMethod::kIdempotent, &context,
-                                 NewRequest(), &response);
+  const CallResult result =
+      Call(QuickChannel(MakeResilience(RetryConfig())), EchoMethod::kIdempotent,
+           &context, NewRequest(), &response);
   EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(result.Trailing("grpc-resilience-attempts"), ElementsAre("3"));
   EXPECT_LT(Milliseconds(result.elapsed), 1000 * TimeFactor());

@@ -76,9 +76,8 @@ TEST_P(CredentialsTest, CallersCredentialsAreAskedPerAttempt) {
   grpc::ClientContext context;
   context.set_credentials(Tokens());
   EchoResponse response;
-  const CallResult result =
-      Call(TlsChannel(Ssl()), EchoMethod::kIdempotent, &context, request,
-           &response);
+  const CallResult result = Call(TlsChannel(Ssl()), EchoMethod::kIdempotent,
+                                 &context, request, &response);
   EXPECT_TRUE(result.status.ok()) << result.status.error_message();
   ExpectTokensOnThreeAttempts(request);
 }
@@ -96,12 +95,11 @@ TEST_P(CredentialsTest, PluginFailureOnASecondAttemptEndsAsCoreSays) {
   grpc::ClientContext context;
   context.set_credentials(Tokens(/*fail_from=*/2));
   EchoResponse response;
-  const CallResult result =
-      Call(TlsChannel(Ssl()), EchoMethod::kIdempotent, &context, request,
-           &response);
-  EXPECT_THAT(result.status.error_code(),
-              testing::AnyOf(StatusCode::UNAUTHENTICATED,
-                             StatusCode::UNAVAILABLE));
+  const CallResult result = Call(TlsChannel(Ssl()), EchoMethod::kIdempotent,
+                                 &context, request, &response);
+  EXPECT_THAT(
+      result.status.error_code(),
+      testing::AnyOf(StatusCode::UNAUTHENTICATED, StatusCode::UNAVAILABLE));
   EXPECT_THAT(result.status.error_message(), testing::HasSubstr("no token"));
   EXPECT_EQ(tls_->Hits(request.key()).count(), 1);
 }

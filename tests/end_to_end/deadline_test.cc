@@ -58,9 +58,9 @@ TEST_P(DeadlineTest, ServerSeesWhatIsLeftOfTheCall) {
 // B02.
 TEST_P(DeadlineTest, NothingIsSentAfterTheDeadline) {
   const EchoRequest request = FailingRequest(-1);
-  const CallResult result = CallWithin(
-      milliseconds(300), WithBackoff(RetryConfig(50), milliseconds(100)),
-      request);
+  const CallResult result =
+      CallWithin(milliseconds(300),
+                 WithBackoff(RetryConfig(50), milliseconds(100)), request);
   EXPECT_LE(Milliseconds(result.elapsed), 320 * TimeFactor());
   EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(result.Trailing("grpc-resilience-reason"),
@@ -75,9 +75,9 @@ TEST_P(DeadlineTest, NothingIsSentAfterTheDeadline) {
 TEST_P(DeadlineTest, GivesUpAtOnceWhenTheBackoffDoesNotFit) {
   EchoRequest request = FailingRequest(-1);
   request.mutable_script()->set_details("d#");
-  const CallResult result = CallWithin(
-      milliseconds(100), WithBackoff(RetryConfig(), milliseconds(200)),
-      request);
+  const CallResult result =
+      CallWithin(milliseconds(100),
+                 WithBackoff(RetryConfig(), milliseconds(200)), request);
   EXPECT_LT(Milliseconds(result.elapsed), 50 * TimeFactor());
   EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(result.status.error_message(), "hit 1 failed");
@@ -91,17 +91,15 @@ TEST_P(DeadlineTest, GivesUpAtOnceWhenTheBackoffDoesNotFit) {
 TEST_P(DeadlineTest, FirstAttemptHasTheCallersDeadline) {
   const EchoRequest request = NewRequest();
   EXPECT_TRUE(CallWithin(seconds(10), RetryConfig(), request).status.ok());
-  EXPECT_NEAR(Hits(request).hits(0).time_left_ms(), 10000,
-              200 * TimeFactor());
+  EXPECT_NEAR(Hits(request).hits(0).time_left_ms(), 10000, 200 * TimeFactor());
 }
 
 // B05, B14. The limit of an attempt ends that attempt only.
 TEST_P(DeadlineTest, AttemptLimitEndsAnAttemptNotTheCall) {
   EchoRequest request = NewRequest();
   request.mutable_script()->set_hang_times(1);
-  const CallResult result =
-      CallWithin(seconds(5), WithAttemptLimit(RetryConfig(), milliseconds(200)),
-                 request);
+  const CallResult result = CallWithin(
+      seconds(5), WithAttemptLimit(RetryConfig(), milliseconds(200)), request);
   EXPECT_TRUE(result.status.ok()) << result.status.error_message();
   EXPECT_NEAR(Milliseconds(result.elapsed), 210, 50 * TimeFactor());
   const HitsResponse hits = Hits(request);
@@ -136,9 +134,8 @@ TEST_P(DeadlineTest, CallsDeadlineEndsALaterAttempt) {
 TEST_P(DeadlineTest, EveryAttemptReachesItsLimit) {
   EchoRequest request = NewRequest();
   request.mutable_script()->set_hang_times(-1);
-  const CallResult result =
-      CallWithin(seconds(5), WithAttemptLimit(RetryConfig(), milliseconds(50)),
-                 request);
+  const CallResult result = CallWithin(
+      seconds(5), WithAttemptLimit(RetryConfig(), milliseconds(50)), request);
   EXPECT_EQ(result.status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(result.status.error_message(), HasSubstr("per_attempt_timeout"));
   EXPECT_THAT(result.status.error_message(), HasSubstr("3"));
@@ -187,9 +184,9 @@ TEST_P(DeadlineTest, ExpiredBeforeTheStart) {
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(-100));
   EchoResponse response;
-  const CallResult result = Call(NewChannel(resilience),
-                                 EchoMethod::kIdempotent, &context, request,
-                                 &response);
+  const CallResult result =
+      Call(NewChannel(resilience), EchoMethod::kIdempotent, &context, request,
+           &response);
   EXPECT_EQ(result.status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(result.Trailing("grpc-resilience-attempts"), IsEmpty());
   EXPECT_EQ(Hits(request).count(), 0);

@@ -90,12 +90,12 @@ TEST_P(HarnessTest, SelfDeletingCallDeletesEverything) {
   EchoRequest request = NewRequest();
   request.mutable_script()->set_delay_ms(5);
   const auto channel = PlainChannel();
-  RunningCall call =
-      StartSelfDeleting(GetParam(), channel, EchoMethod::kUnary,
-                        [](grpc::ClientContext* context) {
-                          context->AddMetadata("b-bin", std::string("\0\1", 2));
-                        },
-                        request);
+  RunningCall call = StartSelfDeleting(
+      GetParam(), channel, EchoMethod::kUnary,
+      [](grpc::ClientContext* context) {
+        context->AddMetadata("b-bin", std::string("\0\1", 2));
+      },
+      request);
   EXPECT_TRUE(call.Wait().status.ok());
   EXPECT_THAT(Seen(Hits(request).hits(0), "b-bin"),
               ElementsAre(std::string("\0\1", 2)));
@@ -131,8 +131,8 @@ TEST_P(HarnessTest, ServerCanBeKilledFrozenAndRestarted) {
   const auto channel = grpc::CreateCustomChannel(
       own->target(), grpc::InsecureChannelCredentials(), args);
   EchoResponse response;
-  EXPECT_TRUE(Call(channel, EchoMethod::kUnary, NewRequest(), &response)
-                  .status.ok());
+  EXPECT_TRUE(
+      Call(channel, EchoMethod::kUnary, NewRequest(), &response).status.ok());
   own->Freeze();
   {
     grpc::ClientContext context;
@@ -143,8 +143,8 @@ TEST_P(HarnessTest, ServerCanBeKilledFrozenAndRestarted) {
         StatusCode::DEADLINE_EXCEEDED);
   }
   own->Unfreeze();
-  EXPECT_TRUE(Call(channel, EchoMethod::kUnary, NewRequest(), &response)
-                  .status.ok());
+  EXPECT_TRUE(
+      Call(channel, EchoMethod::kUnary, NewRequest(), &response).status.ok());
   own->Kill();
   EXPECT_EQ(Call(channel, EchoMethod::kUnary, NewRequest(), &response)
                 .status.error_code(),

@@ -57,9 +57,9 @@ class MessageTypeTest : public EndToEndTest,
   };
 
   // A call whose two messages are Blobs.
-  static grpc::Status CallWithBlobs(const std::shared_ptr<grpc::Channel>& channel,
-                                    const EchoRequest& request,
-                                    EchoResponse* response) {
+  static grpc::Status CallWithBlobs(
+      const std::shared_ptr<grpc::Channel>& channel, const EchoRequest& request,
+      EchoResponse* response) {
     grpc::TemplatedGenericStub<Blob, Blob> stub(channel);
     grpc::ClientContext context;
     const Blob sent{request.SerializeAsString()};
@@ -78,8 +78,9 @@ class MessageTypeTest : public EndToEndTest,
     } else {
       Reactor reactor;
       if (GetParam() == BlobStyle::kCallback) {
-        stub.UnaryCall(&context, method, grpc::StubOptions(), &sent, &received,
-                       [&](const grpc::Status& s) { reactor.done.set_value(s); });
+        stub.UnaryCall(
+            &context, method, grpc::StubOptions(), &sent, &received,
+            [&](const grpc::Status& s) { reactor.done.set_value(s); });
       } else {
         stub.PrepareUnaryCall(&context, method, grpc::StubOptions(), &sent,
                               &received, &reactor);
@@ -124,20 +125,23 @@ TEST_P(MessageTypeTest, UnknownTypePassesThroughUnharmed) {
   EXPECT_EQ(log->notices()[0].target, backend().target());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , MessageTypeTest,
-    testing::Values(BlobStyle::kCallback, BlobStyle::kReactor,
-                    BlobStyle::kQueue),
-    [](const testing::TestParamInfo<BlobStyle>& info) -> std::string {
-      switch (info.param) {
-        case BlobStyle::kCallback:
-          return "Callback";
-        case BlobStyle::kReactor:
-          return "Reactor";
-        default:
-          return "Queue";
-      }
-    });
+std::string BlobStyleName(const testing::TestParamInfo<BlobStyle>& info) {
+  switch (info.param) {
+    case BlobStyle::kCallback:
+      return "Callback";
+    case BlobStyle::kReactor:
+      return "Reactor";
+    case BlobStyle::kQueue:
+      return "Queue";
+  }
+  return "";
+}
+
+INSTANTIATE_TEST_SUITE_P(, MessageTypeTest,
+                         testing::Values(BlobStyle::kCallback,
+                                         BlobStyle::kReactor,
+                                         BlobStyle::kQueue),
+                         BlobStyleName);
 
 class UnknownMethodTest : public EndToEndTest {};
 

@@ -41,9 +41,9 @@ TEST_P(MetadataTest, InterceptorsHeadersArriveOncePerAttempt) {
                                                backend().target()));
   factories.push_back(std::make_unique<AddMetadataFactory>("i", "after"));
   const EchoRequest request = FailingRequest(2);
-  EXPECT_TRUE(Call(NewChannelOf(std::move(factories)), EchoMethod::kIdempotent,
-                   request)
-                  .status.ok());
+  EXPECT_TRUE(
+      Call(NewChannelOf(std::move(factories)), EchoMethod::kIdempotent, request)
+          .status.ok());
   const HitsResponse hits = Hits(request);
   ASSERT_THAT(hits.hits(), SizeIs(3));
   for (const Observation& hit : hits.hits()) {
@@ -55,9 +55,8 @@ TEST_P(MetadataTest, InterceptorsHeadersArriveOncePerAttempt) {
 // B16.
 TEST_P(MetadataTest, PreviousAttemptsAreCounted) {
   const EchoRequest request = FailingRequest(2);
-  EXPECT_TRUE(
-      Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, request)
-          .status.ok());
+  EXPECT_TRUE(Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, request)
+                  .status.ok());
   const HitsResponse hits = Hits(request);
   ASSERT_THAT(hits.hits(), SizeIs(3));
   const char* const key = "grpc-previous-rpc-attempts";

@@ -23,8 +23,8 @@ class PredicatesTest : public WayTest {
 };
 
 TEST_P(PredicatesTest, PredicateDecidesWhatIsAFailure) {
-  const auto resilience = MakeResilience(WithPredicate(
-      [](const AttemptResult& result, Outcome by_default) {
+  const auto resilience = MakeResilience(
+      WithPredicate([](const AttemptResult& result, Outcome by_default) {
         return result.code == StatusCode::NOT_FOUND ? Outcome::kFailure
                                                     : by_default;
       }));
@@ -44,9 +44,8 @@ TEST_P(PredicatesTest, PredicateThatThrows) {
         throw std::runtime_error("from a predicate");
       }));
   const EchoRequest request = FailingRequest(2);
-  EXPECT_TRUE(
-      Call(NewChannel(resilience), EchoMethod::kIdempotent, request)
-          .status.ok());
+  EXPECT_TRUE(Call(NewChannel(resilience), EchoMethod::kIdempotent, request)
+                  .status.ok());
   EXPECT_EQ(Hits(request).count(), 3);
   const auto snapshot = resilience->FindBreaker(backend().target());
   EXPECT_EQ(snapshot->window_calls, 3);
@@ -77,9 +76,8 @@ TEST_P(PredicatesTest, ObserverThatThrows) {
   resilience->AddObserver(bad);
   resilience->AddObserver(good);
   const EchoRequest request = FailingRequest(2);
-  EXPECT_TRUE(
-      Call(NewChannel(resilience), EchoMethod::kIdempotent, request)
-          .status.ok());
+  EXPECT_TRUE(Call(NewChannel(resilience), EchoMethod::kIdempotent, request)
+                  .status.ok());
   EXPECT_EQ(bad->thrown, 4);  // three attempts and the call
   EXPECT_EQ(good->attempts().size(), 3u);
   EXPECT_EQ(good->calls().size(), 1u);

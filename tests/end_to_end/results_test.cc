@@ -105,8 +105,7 @@ TEST_P(ResultsTest, LocallyMadeErrorIsNotRetried) {
   args.SetMaxReceiveMessageSize(1000);
   Config config = RetryConfig();
   config.Method(MethodName(EchoMethod::kIdempotent)) = config.DefaultMethod();
-  RetryPolicy& retry =
-      config.Method(MethodName(EchoMethod::kIdempotent)).retry;
+  RetryPolicy& retry = config.Method(MethodName(EchoMethod::kIdempotent)).retry;
   retry.idempotency = Idempotency::kIdempotent;
   retry.retryable_status_codes = {StatusCode::RESOURCE_EXHAUSTED};
   EchoRequest request = NewRequest();

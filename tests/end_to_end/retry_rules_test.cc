@@ -102,6 +102,34 @@ TEST_P(RetryRulesTest, PushbackSetsTheWait) {
               20 * TimeFactor());
 }
 
+// C03. At once, ten times.
+TEST_P(RetryRulesTest, PushbackOfZero) {
+  EchoRequest request = FailingRequest(9);
+  request.mutable_script()->set_pushback_ms("0");
+  EchoResponse response;
+  EXPECT_TRUE(Call(NewChannel(RetryConfig(10)), EchoMethod::kIdempotent,
+                   request, &response)
+                  .status.ok());
+  EXPECT_EQ(response.hit(), 10);
+}
+
+// C03. A wait that doesn't fit before the deadline ends the call now.
+TEST_P(RetryRulesTest, PushbackBeyondTheDeadline) {
+  EchoRequest request = FailingRequest(-1);
+  request.mutable_script()->set_pushback_ms("60000");
+  grpc::ClientContext context;
+  SetDeadline(&context, seconds(5));
+  EchoResponse response;
+  const CallResult result =
+      Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, &context,
+           request, &response);
+  EXPECT_EQ(result.status.error_message(), "hit 1 failed");
+  EXPECT_THAT(result.Trailing("grpc-resilience-reason"),
+              ElementsAre("DEADLINE_WOULD_PASS"));
+  EXPECT_LT(Milliseconds(result.elapsed), 1000 * TimeFactor());
+  EXPECT_EQ(Hits(request).count(), 1);
+}
+
 // C07. The service config's retries don't multiply with ours, unless asked to.
 TEST_P(RetryRulesTest, CoreRetriesAreOffByDefault) {
   grpc::ChannelArguments args;

@@ -68,9 +68,9 @@ class ServerContextTest : public WayTest {
     MiddleServer middle(style(), NewChannel(std::move(config)));
     grpc::ClientContext context;
     EchoResponse response;
-    RunningCall inbound = Start(CallStyle::kCallback, middle.channel(),
-                                EchoMethod::kUnary, &context, request,
-                                &response);
+    RunningCall inbound =
+        Start(CallStyle::kCallback, middle.channel(), EchoMethod::kUnary,
+              &context, request, &response);
     WaitUntil([&] { return Hits(request).count() == 1; }, "the first hit");
     std::this_thread::sleep_for(milliseconds(50));
     const auto cancelled_at = std::chrono::steady_clock::now();
@@ -104,9 +104,9 @@ TEST_P(ServerContextTest, DeadlineEndsAnAttempt) {
   RunningCall inbound = Start(CallStyle::kCallback, middle.channel(),
                               EchoMethod::kUnary, &context, request, &response);
   const CallResult outbound = middle.TakeOutbound();
-  EXPECT_THAT(outbound.status.error_code(),
-              testing::AnyOf(StatusCode::DEADLINE_EXCEEDED,
-                             StatusCode::CANCELLED));
+  EXPECT_THAT(
+      outbound.status.error_code(),
+      testing::AnyOf(StatusCode::DEADLINE_EXCEEDED, StatusCode::CANCELLED));
   EXPECT_NEAR(Milliseconds(middle.ended_at() - started), 200,
               100 * TimeFactor());
   EXPECT_EQ(Hits(request).count(), 1);
@@ -124,7 +124,8 @@ TEST_P(ServerContextTest, DeadlineEndsABackoff) {
   RunningCall inbound = Start(CallStyle::kCallback, middle.channel(),
                               EchoMethod::kUnary, &context, request, &response);
   middle.TakeOutbound();
-  EXPECT_LT(Milliseconds(middle.ended_at() - started), 200 + 100 * TimeFactor());
+  EXPECT_LT(Milliseconds(middle.ended_at() - started),
+            200 + 100 * TimeFactor());
   EXPECT_EQ(Hits(request).count(), 1);
   inbound.Wait();
 }

@@ -3,8 +3,11 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "support/end_to_end_test.h"
 
@@ -74,29 +77,39 @@ TEST_F(SoakTest, MixedCallsDontGrowTheProcess) {
     return running.Wait().status.error_code();
   };
   // Of 20 calls: 12 OK, 3 retried, 3 rejected, 1 cancelled, 1 out of time.
-  const auto run = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      const auto style = static_cast<CallStyle>(i / 20 % 8);
-      const int kind = i % 20;
-      if (kind < 12) {
-        ASSERT_EQ(call(style, channel, fine, seconds(10)), StatusCode::OK);
-      } else if (kind < 15) {
-        ASSERT_EQ(call(style, channel, retried, seconds(10)), StatusCode::OK);
-      } else if (kind < 18) {
-        ASSERT_EQ(call(style, rejecting, fine, seconds(10)),
-                  StatusCode::UNAVAILABLE);
-      } else if (kind < 19) {
-        ASSERT_EQ(cancelled(style), StatusCode::CANCELLED);
-      } else {
-        ASSERT_EQ(call(style, channel, hanging, milliseconds(1)),
-                  StatusCode::DEADLINE_EXCEEDED);
-      }
+  std::atomic<int> wrong{0};
+  const auto make_call = [&](int i) {
+    const auto style = static_cast<CallStyle>(i / 20 % 8);
+    const int kind = i % 20;
+    if (kind < 12) {
+      wrong += call(style, channel, fine, seconds(10)) != StatusCode::OK;
+    } else if (kind < 15) {
+      wrong += call(style, channel, retried, seconds(10)) != StatusCode::OK;
+    } else if (kind < 18) {
+      wrong +=
+          call(style, rejecting, fine, seconds(10)) != StatusCode::UNAVAILABLE;
+    } else if (kind < 19) {
+      wrong += cancelled(style) != StatusCode::CANCELLED;
+    } else {
+      wrong += call(style, channel, hanging, milliseconds(1)) !=
+               StatusCode::DEADLINE_EXCEEDED;
     }
+  };
+  const auto run = [&](int count) {
+    std::atomic<int> next{0};
+    std::vector<std::thread> callers;
+    for (int thread = 0; thread < 4; ++thread) {
+      callers.emplace_back([&] {
+        for (int i = next++; i < count; i = next++) make_call(i);
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
   };
   run(10'000);
   const double before = ResidentMiB();
   run(CallsFromEnvironment());
   const double after = ResidentMiB();
+  EXPECT_EQ(wrong, 0);
   RecordProperty("growth_mib", std::to_string(after - before));
   if (TimeFactor() == 1) {
     EXPECT_LT(after - before, 2.0);

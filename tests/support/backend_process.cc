@@ -48,10 +48,9 @@ void CheckOk(const grpc::Status& status, const char* what) {
 }
 
 void SetShortDeadline(grpc::ClientContext* context) {
-  context->set_deadline(
-      std::chrono::system_clock::now() +
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          Scaled(std::chrono::seconds(10))));
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::duration_cast<std::chrono::milliseconds>(
+                            Scaled(std::chrono::seconds(10))));
   context->set_wait_for_ready(true);
 }
 
@@ -62,8 +61,8 @@ std::unique_ptr<BackendProcess> BackendProcess::Start(const std::string& path,
   std::unique_ptr<BackendProcess> backend(
       new BackendProcess(path, std::move(args)));
   backend->Spawn(backend->args_);
-  const bool tls = std::count(backend->args_.begin(), backend->args_.end(),
-                              "--tls") > 0;
+  const bool tls =
+      std::count(backend->args_.begin(), backend->args_.end(), "--tls") > 0;
   grpc::ChannelArguments channel_args;
   channel_args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel_args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
@@ -90,8 +89,8 @@ void BackendProcess::Spawn(const Args& args) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const int failed =
-      posix_spawn(&pid_, path_.c_str(), &actions, nullptr, argv.data(), environ);
+  const int failed = posix_spawn(&pid_, path_.c_str(), &actions, nullptr,
+                                 argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(fds[1]);
   if (failed != 0) Die("can't start " + path_ + ": " + std::strerror(failed));

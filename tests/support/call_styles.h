@@ -101,7 +101,8 @@ class RunningCall {
 
 /// As Call, without waiting; everything must live until Wait returns. Sync and
 /// completion queue calls run on a thread of their own.
-RunningCall Start(CallStyle style, const std::shared_ptr<grpc::Channel>& channel,
+RunningCall Start(CallStyle style,
+                  const std::shared_ptr<grpc::Channel>& channel,
                   EchoMethod method, grpc::ClientContext* context,
                   const EchoRequest& request, EchoResponse* response);
 

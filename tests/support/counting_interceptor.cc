@@ -11,8 +11,7 @@ using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::Interceptor;
 using grpc::experimental::InterceptorBatchMethods;
 
-constexpr int kHooks =
-    static_cast<int>(HookPoint::NUM_INTERCEPTION_HOOKS);
+constexpr int kHooks = static_cast<int>(HookPoint::NUM_INTERCEPTION_HOOKS);
 
 class AddMetadata : public Interceptor {
  public:
@@ -88,12 +87,13 @@ class ReissuingHijacker : public Interceptor {
       if (methods->QueryInterceptionHookPoint(HookPoint::PRE_RECV_MESSAGE)) {
         response_ = static_cast<EchoResponse*>(methods->GetRecvMessage());
       }
-      stub_->async()->Idempotent(
-          &context_, &request_, response_, [methods](grpc::Status status) {
-            if (!status.ok()) methods->FailHijackedRecvMessage();
-            *methods->GetRecvStatus() = status;
-            methods->Proceed();
-          });
+      stub_->async()->Idempotent(&context_, &request_, response_,
+                                 [methods](grpc::Status status) {
+                                   if (!status.ok())
+                                     methods->FailHijackedRecvMessage();
+                                   *methods->GetRecvStatus() = status;
+                                   methods->Proceed();
+                                 });
       return;
     }
     methods->Proceed();

@@ -40,8 +40,9 @@ Observation Observe(const char* method, Context* context) {
           &encoding) != 0) {
     seen.set_encoding(encoding);
   }
-  seen.set_compressed((grpc_call_test_only_get_message_flags(context->c_call()) &
-                       kCompressedFlag) != 0);
+  seen.set_compressed(
+      (grpc_call_test_only_get_message_flags(context->c_call()) &
+       kCompressedFlag) != 0);
   seen.set_peer(context->peer());
   return seen;
 }

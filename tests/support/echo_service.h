@@ -13,8 +13,8 @@
 
 namespace grpc_resilience::test {
 
-using EchoBase = Echo::WithCallbackMethod_Unary<
-    Echo::WithCallbackMethod_Idempotent<
+using EchoBase =
+    Echo::WithCallbackMethod_Unary<Echo::WithCallbackMethod_Idempotent<
         Echo::WithCallbackMethod_ReadOnly<Echo::Service>>>;
 
 class EchoService : public EchoBase {

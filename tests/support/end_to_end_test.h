@@ -97,8 +97,8 @@ class EndToEndTest : public testing::Test {
     return request;
   }
   /// Its first `times` hits fail.
-  static EchoRequest FailingRequest(
-      int times, StatusCode code = StatusCode::UNAVAILABLE) {
+  static EchoRequest FailingRequest(int times,
+                                    StatusCode code = StatusCode::UNAVAILABLE) {
     EchoRequest request = NewRequest();
     request.mutable_script()->set_fail_times(times);
     request.mutable_script()->set_code(code);
@@ -177,16 +177,16 @@ class StyleTest : public CallTest,
 };
 
 /// For every style of call and both ways through the library.
-class WayTest
-    : public CallTest,
-      public testing::WithParamInterface<std::tuple<CallStyle, Way>> {
+class WayTest : public CallTest,
+                public testing::WithParamInterface<std::tuple<CallStyle, Way>> {
  protected:
   CallStyle style() const override { return std::get<0>(GetParam()); }
   Way way() const { return std::get<1>(GetParam()); }
   Config RetryConfig(int max_attempts = 3) const {
     Config config = test::RetryConfig(max_attempts);
     if (way() == Way::kHijacked) {
-      config.DefaultMethod().retry.per_attempt_timeout = std::chrono::minutes(1);
+      config.DefaultMethod().retry.per_attempt_timeout =
+          std::chrono::minutes(1);
     }
     return config;
   }

@@ -33,8 +33,8 @@ class EventLog : public CallObserver {
   }
   void OnCallEnd(const CallEvent& event) override {
     std::lock_guard<std::mutex> lock(mu_);
-    calls_.push_back({std::string(event.method), event.attempts, event.code,
-                      event.reason});
+    calls_.push_back(
+        {std::string(event.method), event.attempts, event.code, event.reason});
   }
   void OnTransition(const TransitionEvent& event) override {
     std::lock_guard<std::mutex> lock(mu_);
@@ -47,7 +47,9 @@ class EventLog : public CallObserver {
 
   std::vector<Attempt> attempts() const { return Copy(attempts_); }
   std::vector<Call> calls() const { return Copy(calls_); }
-  std::vector<TransitionEvent> transitions() const { return Copy(transitions_); }
+  std::vector<TransitionEvent> transitions() const {
+    return Copy(transitions_);
+  }
   std::vector<NoticeEvent> notices() const { return Copy(notices_); }
 
  private:

@@ -49,8 +49,9 @@ bool Parse(int argc, char** argv, Options* options) {
 std::shared_ptr<grpc::ServerCredentials> Credentials(bool tls) {
   if (!tls) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options;
-  options.pem_key_cert_pairs.push_back({grpc_resilience::test::kTestKey,
-                                        grpc_resilience::test::kTestCertificate});
+  options.pem_key_cert_pairs.push_back(
+      {grpc_resilience::test::kTestKey,
+       grpc_resilience::test::kTestCertificate});
   return grpc::SslServerCredentials(options);
 }
 

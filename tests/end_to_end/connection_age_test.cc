@@ -1,0 +1,45 @@
+// C12, in part: a server that closes its connections in good order (GOAWAY) loses
+// no idempotent call. With gRPC's own retries off, a stream that meets the GOAWAY on
+// its way out is a failed attempt, where gRPC would have sent it again by itself: a
+// call that isn't retried fails then.
+
+#include "support/end_to_end_test.h"
+#include "support/event_log.h"
+
+namespace grpc_resilience::test {
+namespace {
+
+class ConnectionAgeTest : public StyleTest {
+ protected:
+  static void SetUpTestSuite() {
+    restless_ = BackendProcess::Start(TEST_BACKEND_PATH,
+                                      {"--max-connection-age-ms=30"});
+  }
+  static void TearDownTestSuite() { restless_.reset(); }
+  inline static std::unique_ptr<BackendProcess> restless_;
+};
+
+TEST_P(ConnectionAgeTest, ManyCallsAcrossManyConnections) {
+  Config config = RetryConfig();
+  config.DefaultTarget().breaker.mode = BreakerMode::kEnabled;
+  const auto resilience = MakeResilience(std::move(config));
+  const auto log = std::make_shared<EventLog>();
+  resilience->AddObserver(log);
+  const auto channel = CreateChannel(resilience, restless_->target(),
+                                     grpc::InsecureChannelCredentials());
+  EchoRequest request = NewRequest();
+  request.mutable_script()->set_by_attempt_header(true);
+  constexpr int kCalls = 300;
+  for (int i = 0; i < kCalls; ++i) {
+    const CallResult result = Call(channel, EchoMethod::kIdempotent, request);
+    ASSERT_TRUE(result.status.ok()) << result.status.error_message();
+  }
+  EXPECT_LE(log->attempts().size(), kCalls + 5u);
+  EXPECT_EQ(resilience->FindBreaker(restless_->target())->state,
+            State::kClosed);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ConnectionAgeTest, AllCallStyles(), CallStyleName);
+
+}  // namespace
+}  // namespace grpc_resilience::test
