@@ -28,6 +28,7 @@ function(grpc_resilience_add_library component)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${component}
     VERIFY_INTERFACE_HEADER_SETS ON
+    POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     INSTALL_RPATH "$ORIGIN")

@@ -3,7 +3,11 @@
 #include <grpc_resilience/channel.h>
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "shop.grpc.pb.h"
 

@@ -11,7 +11,8 @@
 namespace bench = grpc_resilience::bench;
 
 int main(int argc, char** argv) {
-  constexpr char kUsage[] = "bench_allocations ADDRESS VARIANT sync|cq|cb CALLS";
+  constexpr char kUsage[] =
+      "bench_allocations ADDRESS VARIANT sync|cq|cb CALLS";
   constexpr int kWarmUpCalls = 500;
   if (argc != 5) bench::WrongUsage(kUsage);
   const auto variant = bench::ParseVariant(argv[2]);

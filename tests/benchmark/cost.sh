@@ -15,9 +15,9 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 build="$1"
 programs="$build/tests/benchmark"
 if [ "$2" = 1 ]; then
-  processes=1 calls=1000 count_calls=500 wall_rounds=7 flight_rounds=3
+  processes=1 calls=700 count_calls=500 wall_rounds=7 flight_rounds=4 flight_ms=500
 else
-  processes=3 calls=3000 count_calls=2000 wall_rounds=31 flight_rounds=9
+  processes=3 calls=1500 count_calls=2000 wall_rounds=31 flight_rounds=9 flight_ms=1500
 fi
 
 work="$(mktemp -d)"

@@ -15,7 +15,7 @@ start_server() {
   [ -n "$server_address" ] || fail "the server doesn't start (try $try)"
 }
 
-# second_field FILE LINE FIELD
+# field FILE LINE FIELD
 field() { awk -v line="$2" -v field="$3" 'NR == line { print $field }' "$1"; }
 
 report_wall() {
@@ -34,7 +34,7 @@ report_wall() {
 report_flight() {
   local base_rps base_p99 variant rps p99
   echo "# rps64: 64 callback calls in flight; medians of $flight_rounds rounds, in turn"
-  "$programs/bench_flight" "$server_address" "$flight_rounds" 1500 \
+  "$programs/bench_flight" "$server_address" "$flight_rounds" "$flight_ms" \
     >"$work/flight" || fail "bench_flight"
   base_rps="$(field "$work/flight" 1 2)"
   base_p99="$(field "$work/flight" 1 3)"

@@ -9,21 +9,15 @@ plain_default cb
 plain_default_again sync
 plain_default_again cq
 plain_default_again cb
-plain_noretries sync
-plain_noretries cq
 plain_noretries cb
 noop sync
 noop cq
 noop cb
-ours_pass sync
 ours_pass cq
 ours_pass cb
 ours_retry sync
-ours_retry cq
 ours_retry cb
-ours_hijack sync
 ours_hijack cb
-naive_hijack sync
 naive_hijack cb
 LIST
 }
@@ -94,7 +88,6 @@ report_allocations() {
   echo "# allocs: the client's allocations per call; the ratio of these rows is the difference"
   for style in sync cq cb; do
     for variant in plain_default plain_noretries noop ours_pass ours_retry ours_hijack naive_hijack; do
-      # The naive one knows only calls of a single batch.
       echo "raw allocs $style $variant $(allocations "$variant" "$style")"
     done
   done

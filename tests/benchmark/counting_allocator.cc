@@ -1,7 +1,7 @@
 #include "benchmark/counting_allocator.h"
 
-#include <cerrno>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 
 namespace {
@@ -15,8 +15,8 @@ std::uint64_t AllocationsSoFar() {
 }
 }  // namespace grpc_resilience::bench
 
-// The C library's own functions under the names by which it lets them be replaced;
-// operator new, gRPC and everything else end up here.
+// The C library's own functions under the names by which it lets them be
+// replaced; operator new, gRPC and everything else end up here.
 extern "C" {
 
 void* __libc_malloc(std::size_t size);

@@ -14,8 +14,8 @@ namespace grpc_resilience::bench {
 /// This type is safe to use from several threads at once.
 class EchoServer {
  public:
-  /// Listens on a free port of the loopback interface, over TCP. Ends the process
-  /// when it can't.
+  /// Listens on a free port of the loopback interface, over TCP. Ends the
+  /// process when it can't.
   EchoServer();
   ~EchoServer();
 

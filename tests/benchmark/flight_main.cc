@@ -1,7 +1,7 @@
 // Keeps 64 callback calls in flight, all variants in turn in one process; the
-// server is another process. Prints for each variant the medians over the rounds of
-// calls per second and of the 99th percentile of a call's time in microseconds. The
-// second plain_default is an A/A row.
+// server is another process. Prints for each variant the medians over the
+// rounds of calls per second and of the 99th percentile of a call's time in
+// microseconds. The second plain_default is an A/A row.
 
 #include <grpcpp/client_context.h>
 
@@ -117,12 +117,11 @@ int main(int argc, char** argv) {
 
   std::vector<Contender> contenders;
   for (const bench::Variant variant : kVariants) {
-    contenders.push_back(
-        {variant,
-         bench::Bench::NewStub(bench::MakeChannel(variant, argv[1],
-                                                  bench::OwnConnection())),
-         {},
-         {}});
+    contenders.push_back({variant,
+                          bench::Bench::NewStub(bench::MakeChannel(
+                              variant, argv[1], bench::OwnConnection())),
+                          {},
+                          {}});
   }
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {

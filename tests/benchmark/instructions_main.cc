@@ -1,5 +1,5 @@
-// Makes calls between two marks, to be run under callgrind: client and server in
-// this process, over TCP loopback.
+// Makes calls between two marks, to be run under callgrind: client and server
+// in this process, over TCP loopback.
 //
 //   valgrind --tool=callgrind --zero-before=BenchmarkBegins
 //     --dump-before=BenchmarkEnds bench_instructions VARIANT STYLE CALLS
@@ -17,7 +17,8 @@
 namespace bench = grpc_resilience::bench;
 
 extern "C" {
-// Never inlined nor merged with one another, so that callgrind sees them entered.
+// Never inlined nor merged with one another, so that callgrind sees them
+// entered.
 __attribute__((noinline)) void BenchmarkBegins() { asm volatile("# begins"); }
 __attribute__((noinline)) void BenchmarkEnds() { asm volatile("# ends"); }
 }

@@ -34,8 +34,8 @@ inline double Percentile(std::vector<double> values, double share) {
   return *place;
 }
 
-/// Arguments of channels that are measured side by side in one process: each has
-/// its own connection, as if it were alone.
+/// Arguments of channels that are measured side by side in one process: each
+/// has its own connection, as if it were alone.
 inline grpc::ChannelArguments OwnConnection() {
   grpc::ChannelArguments args;
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -1,6 +1,7 @@
-// The peer of the hijack rows: an interceptor that issues the call again the way
-// it is usually written by hand, with a generic stub and std::function. It does
-// less than a correct one must: no cancellation, credentials, authority or parent.
+// The peer of the hijack rows: an interceptor that issues the call again the
+// way it is usually written by hand, with a generic stub and std::function. It
+// does less than a correct one must: no cancellation, credentials, authority or
+// parent.
 
 #pragma once
 

@@ -1,6 +1,6 @@
-// Times calls that fail at once: ours rejected by an open breaker, and gRPC's own
-// fail-fast on a channel in TRANSIENT_FAILURE, in turn. Nothing listens at the
-// target. Prints for each the median of the rounds' mean time of a call, in
+// Times calls that fail at once: ours rejected by an open breaker, and gRPC's
+// own fail-fast on a channel in TRANSIENT_FAILURE, in turn. Nothing listens at
+// the target. Prints for each the median of the rounds' mean time of a call, in
 // nanoseconds.
 
 #include <arpa/inet.h>
@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "benchmark/calls.h"
-#include "grpc_resilience/channel.h"
-#include "grpc_resilience/resilience.h"
 #include "benchmark/measurements.h"
 #include "benchmark/usage.h"
+#include "grpc_resilience/channel.h"
+#include "grpc_resilience/resilience.h"
 
 namespace bench = grpc_resilience::bench;
 

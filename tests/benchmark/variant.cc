@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "grpc_resilience/channel.h"
-#include "grpc_resilience/resilience.h"
 #include "benchmark/naive_hijack.h"
 #include "benchmark/usage.h"
+#include "grpc_resilience/channel.h"
+#include "grpc_resilience/resilience.h"
 
 namespace grpc_resilience::bench {
 namespace {

@@ -1,7 +1,7 @@
-// Times calls one after the other, all variants in turn in one process; the server
-// is another process. Prints for each variant the median over the rounds of the
-// mean time of a call, in nanoseconds. The second plain_default is an A/A row: what
-// it differs from the first by is noise.
+// Times calls one after the other, all variants in turn in one process; the
+// server is another process. Prints for each variant the median over the rounds
+// of the mean time of a call, in nanoseconds. The second plain_default is an
+// A/A row: what it differs from the first by is noise.
 
 #include <chrono>
 #include <cstddef>
@@ -43,11 +43,10 @@ int main(int argc, char** argv) {
 
   std::vector<Contender> contenders;
   for (const bench::Variant variant : kVariants) {
-    contenders.push_back(
-        {variant,
-         bench::Bench::NewStub(bench::MakeChannel(
-             variant, argv[1], bench::OwnConnection())),
-         {}});
+    contenders.push_back({variant,
+                          bench::Bench::NewStub(bench::MakeChannel(
+                              variant, argv[1], bench::OwnConnection())),
+                          {}});
   }
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
