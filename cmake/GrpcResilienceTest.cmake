@@ -7,18 +7,21 @@
 #   grpc_resilience_add_tests(<name> LABELS <label>... [TIMEOUT <seconds>]
 #     SOURCES <file>... LINKS <target>...)
 #     One program of all files; *_allocation_test.cc, which replace operator new,
-#     become one program each.
+#     become one program each. Target tests_<label> builds all with that label.
 
 include(GoogleTest)
 
 function(grpc_resilience_test_options target)
   grpc_resilience_compile_options(${target})
-  grpc_resilience_precompile(${target} <grpcpp/grpcpp.h> <gmock/gmock.h> <gtest/gtest.h>)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   if(TARGET grpc_resilience_interceptor)
     target_include_directories(${target} SYSTEM PRIVATE
       "${PROJECT_BINARY_DIR}/src/grpc_resilience_interceptor_generated")
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(TARGET grpc_resilience_sanitizers AND type STREQUAL "EXECUTABLE")
+    target_link_libraries(${target} PRIVATE grpc_resilience_sanitizers)
   endif()
 endfunction()
 
@@ -27,6 +30,9 @@ function(grpc_resilience_add_tests name)
   set(grouped)
   foreach(source IN LISTS arg_SOURCES)
     if(source MATCHES "_allocation_test\\.cc$")
+      if(GRPC_RESILIENCE_SANITIZE)
+        continue()  # the sanitizers have an operator new of their own
+      endif()
       cmake_path(GET source STEM stem)
       _grpc_resilience_test_program(${stem} "${source}")
     else()
@@ -49,6 +55,12 @@ function(_grpc_resilience_test_program name sources)
       add_dependencies(${name} test_backend)
     endif()
   endif()
+  foreach(label IN LISTS arg_LABELS)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${name})
+  endforeach()
   set(properties)
   if(arg_TIMEOUT)
     set(properties TIMEOUT ${arg_TIMEOUT})

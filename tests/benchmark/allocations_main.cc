@@ -22,10 +22,12 @@ int main(int argc, char** argv) {
 
   const auto stub =
       bench::Bench::NewStub(bench::MakeChannel(*variant, argv[1]));
-  const bench::Method method = bench::MethodOf(*variant);
-  bench::RunCalls(*stub, method, *style, kWarmUpCalls);
+  bench::CallKind kind;
+  kind.method = bench::MethodOf(*variant);
+  kind.style = *style;
+  bench::RunCalls(*stub, kind, kWarmUpCalls);
   const std::uint64_t before = bench::AllocationsSoFar();
-  bench::RunCalls(*stub, method, *style, calls);
+  bench::RunCalls(*stub, kind, calls);
   const std::uint64_t made = bench::AllocationsSoFar() - before;
   std::cout << static_cast<double>(made) / calls << std::endl;
   return 0;

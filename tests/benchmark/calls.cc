@@ -19,28 +19,33 @@ void Check(const grpc::Status& status, grpc::StatusCode expected) {
               ": " + status.error_message());
 }
 
-void RunSync(Bench::Stub& stub, Method method, int count,
-             grpc::StatusCode expected) {
+void Prepare(const CallKind& kind, grpc::ClientContext* context) {
+  if (!kind.time_limit) return;
+  context->set_deadline(std::chrono::system_clock::now() + *kind.time_limit);
+}
+
+void RunSync(Bench::Stub& stub, const CallKind& kind, int count) {
   const Payload request = MakeRequest();
   for (int i = 0; i < count; ++i) {
     grpc::ClientContext context;
+    Prepare(kind, &context);
     Payload response;
-    Check(method == Method::kWatched
+    Check(kind.method == Method::kWatched
               ? stub.Watched(&context, request, &response)
               : stub.Retried(&context, request, &response),
-          expected);
+          kind.expected);
   }
 }
 
-void RunCompletionQueue(Bench::Stub& stub, Method method, int count,
-                        grpc::StatusCode expected) {
+void RunCompletionQueue(Bench::Stub& stub, const CallKind& kind, int count) {
   const Payload request = MakeRequest();
   grpc::CompletionQueue queue;
   for (int i = 0; i < count; ++i) {
     grpc::ClientContext context;
+    Prepare(kind, &context);
     Payload response;
     grpc::Status status;
-    const auto call = method == Method::kWatched
+    const auto call = kind.method == Method::kWatched
                           ? stub.AsyncWatched(&context, request, &queue)
                           : stub.AsyncRetried(&context, request, &queue);
     call->Finish(&response, &status, &context);
@@ -49,7 +54,7 @@ void RunCompletionQueue(Bench::Stub& stub, Method method, int count,
     if (!queue.Next(&tag, &ok) || tag != &context) {
       Malfunction("the completion queue gave no event");
     }
-    Check(status, expected);
+    Check(status, kind.expected);
   }
   queue.Shutdown();
   void* tag = nullptr;
@@ -61,9 +66,8 @@ void RunCompletionQueue(Bench::Stub& stub, Method method, int count,
 // Each call is started when the one before is over, on gRPC's thread.
 class CallbackChain {
  public:
-  CallbackChain(Bench::Stub& stub, Method method, int count,
-                grpc::StatusCode expected)
-      : stub_(stub), method_(method), left_(count), expected_(expected) {}
+  CallbackChain(Bench::Stub& stub, const CallKind& kind, int count)
+      : stub_(stub), kind_(kind), left_(count) {}
 
   void RunAndWait() {
     Next();
@@ -74,8 +78,9 @@ class CallbackChain {
  private:
   void Next() {
     context_.emplace();
+    Prepare(kind_, &*context_);
     const auto done = [this](const grpc::Status& status) { OnDone(status); };
-    if (method_ == Method::kWatched) {
+    if (kind_.method == Method::kWatched) {
       stub_.async()->Watched(&*context_, &request_, &response_, done);
     } else {
       stub_.async()->Retried(&*context_, &request_, &response_, done);
@@ -83,7 +88,7 @@ class CallbackChain {
   }
 
   void OnDone(const grpc::Status& status) {
-    Check(status, expected_);
+    Check(status, kind_.expected);
     if (--left_ > 0) {
       Next();
       return;
@@ -94,9 +99,8 @@ class CallbackChain {
   }
 
   Bench::Stub& stub_;
-  const Method method_;
+  const CallKind& kind_;
   int left_;
-  const grpc::StatusCode expected_;
   const Payload request_ = MakeRequest();
   Payload response_;
   std::optional<grpc::ClientContext> context_;
@@ -124,15 +128,14 @@ Payload MakeRequest() {
   return request;
 }
 
-void RunCalls(Bench::Stub& stub, Method method, Style style, int count,
-              grpc::StatusCode expected) {
-  switch (style) {
+void RunCalls(Bench::Stub& stub, const CallKind& kind, int count) {
+  switch (kind.style) {
     case Style::kSync:
-      return RunSync(stub, method, count, expected);
+      return RunSync(stub, kind, count);
     case Style::kCompletionQueue:
-      return RunCompletionQueue(stub, method, count, expected);
+      return RunCompletionQueue(stub, kind, count);
     case Style::kCallback:
-      return CallbackChain(stub, method, count, expected).RunAndWait();
+      return CallbackChain(stub, kind, count).RunAndWait();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -24,9 +25,17 @@ Method MethodOf(Variant variant);
 /// What every benchmark sends.
 Payload MakeRequest();
 
+/// What calls are made. A value type.
+struct CallKind {
+  Method method = Method::kRetried;
+  Style style = Style::kSync;
+  /// Set: each call has a deadline that far away.
+  std::optional<std::chrono::seconds> time_limit;
+  grpc::StatusCode expected = grpc::StatusCode::OK;
+};
+
 /// Makes `count` calls one after the other and returns when the last is over. A
-/// call that doesn't end as `expected` ends the process.
-void RunCalls(Bench::Stub& stub, Method method, Style style, int count,
-              grpc::StatusCode expected = grpc::StatusCode::OK);
+/// call that doesn't end as expected ends the process.
+void RunCalls(Bench::Stub& stub, const CallKind& kind, int count);
 
 }  // namespace grpc_resilience::bench

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Rows of `run.sh cost`. Started by run.sh: cost.sh BUILD_DIRECTORY QUICK
 #
 #   instructions  callgrind, client and server in one process over TCP loopback, of

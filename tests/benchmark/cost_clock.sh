@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154,SC2034
 # Wall-clock rows of cost.sh. Sourced.
 
 # Starts a server whose address is then $server_address.

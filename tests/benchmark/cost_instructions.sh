@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154,SC2034
 # Instruction and allocation rows of cost.sh. Sourced.
 
 # name style; plain_default_again is plain_default measured once more.

@@ -2,12 +2,13 @@
 // in this process, over TCP loopback.
 //
 //   valgrind --tool=callgrind --zero-before=BenchmarkBegins
-//     --dump-before=BenchmarkEnds bench_instructions VARIANT STYLE CALLS
+//     --dump-before=BenchmarkEnds bench_instructions VARIANT STYLE CALLS [deadline]
 //
 // The dump then holds what CALLS calls cost, of all threads, without start-up,
 // connecting and warm-up.
 
-#include <string>
+#include <chrono>
+#include <string_view>
 
 #include "benchmark/calls.h"
 #include "benchmark/echo_server.h"
@@ -24,9 +25,12 @@ __attribute__((noinline)) void BenchmarkEnds() { asm volatile("# ends"); }
 }
 
 int main(int argc, char** argv) {
-  constexpr char kUsage[] = "bench_instructions VARIANT sync|cq|cb CALLS";
+  constexpr char kUsage[] =
+      "bench_instructions VARIANT sync|cq|cb CALLS [deadline]";
   constexpr int kWarmUpCalls = 300;
-  if (argc != 4) bench::WrongUsage(kUsage);
+  const bool with_deadline =
+      argc == 5 && std::string_view(argv[4]) == "deadline";
+  if (argc != 4 && !with_deadline) bench::WrongUsage(kUsage);
   const auto variant = bench::ParseVariant(argv[1]);
   const auto style = bench::ParseStyle(argv[2]);
   const int calls = bench::PositiveNumber(argv[3], kUsage);
@@ -35,10 +39,13 @@ int main(int argc, char** argv) {
   const bench::EchoServer server;
   const auto stub =
       bench::Bench::NewStub(bench::MakeChannel(*variant, server.address()));
-  const bench::Method method = bench::MethodOf(*variant);
-  bench::RunCalls(*stub, method, *style, kWarmUpCalls);
+  bench::CallKind kind;
+  kind.method = bench::MethodOf(*variant);
+  kind.style = *style;
+  if (with_deadline) kind.time_limit = std::chrono::seconds(30);
+  bench::RunCalls(*stub, kind, kWarmUpCalls);
   BenchmarkBegins();
-  bench::RunCalls(*stub, method, *style, calls);
+  bench::RunCalls(*stub, kind, calls);
   BenchmarkEnds();
   return 0;
 }

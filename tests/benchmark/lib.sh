@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the benchmark scripts share. Sourced.
 
 fail() {

@@ -74,9 +74,11 @@ std::shared_ptr<grpc_resilience::Resilience> OpensAfterTwoFailures() {
 }
 
 double NanosecondsPerCall(bench::Bench::Stub& stub, int calls) {
+  bench::CallKind kind;
+  kind.method = bench::Method::kWatched;
+  kind.expected = grpc::StatusCode::UNAVAILABLE;
   const bench::Stopwatch watch;
-  bench::RunCalls(stub, bench::Method::kWatched, bench::Style::kSync, calls,
-                  grpc::StatusCode::UNAVAILABLE);
+  bench::RunCalls(stub, kind, calls);
   return watch.Nanoseconds() / calls;
 }
 

@@ -53,9 +53,11 @@ int main(int argc, char** argv) {
       // Each round starts with another one.
       const std::size_t turn = i + static_cast<std::size_t>(round + 1);
       Contender& contender = contenders[turn % contenders.size()];
+      bench::CallKind kind;
+      kind.method = bench::MethodOf(contender.variant);
+      kind.style = *style;
       const bench::Stopwatch watch;
-      bench::RunCalls(*contender.stub, bench::MethodOf(contender.variant),
-                      *style, calls);
+      bench::RunCalls(*contender.stub, kind, calls);
       // The first round is a warm-up.
       if (round >= 0) {
         contender.nanoseconds.push_back(watch.Nanoseconds() / calls);

@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"LimitCutByTheCall", milliseconds(100), milliseconds(20),
          Outcome::kIgnored},
     }),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_F(CallSessionBreakerTest, APredicateOverridesTheOutcome) {
   UseWindow(1.0, 10, 10);

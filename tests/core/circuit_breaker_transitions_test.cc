@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
             State::kHalfOpen, ""},
         Row{"HalfOpenReset", State::kHalfOpen, Stimulus::kReset, State::kClosed,
             "reset"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(TransitionNamesTest, AreThoseOfTheDocumentation) {
   EXPECT_EQ(ToString(State::kClosed), "CLOSED");

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
          TimePoint::min()},
         {"ShortestFromZero", TimePoint(), Duration::min(), TimePoint::min()},
     }),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(RealClockTest, NeverGoesBackwards) {
   TimePoint last = Clock::Real().Now();

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
          Outcome::kIgnored, IgnoredCause::kCancelled},
         {"OkOfACancelledCall", Cancelled(StatusCode::OK), Outcome::kSuccess},
     }),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(StatusCodeNameTest, NamesEveryCodeOfGrpc) {
   const std::vector<std::string> names = {"OK",

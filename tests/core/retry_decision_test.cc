@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                  }),
          StopReason::kDeadlineWouldPass},
     }),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(DecideRetryTest, WaitsForTheBackoff) {
   const RetryDecision decision =
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"PostWithKey409", Call::kPostWithKey, StatusCode::ABORTED, false},
         {"Get401", Call::kGet, StatusCode::UNAUTHENTICATED, false},
     }),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 // --- Codes
 // ---------------------------------------------------------------------

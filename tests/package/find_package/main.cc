@@ -1,0 +1,26 @@
+#include <grpc_resilience/channel.h>
+#include <grpc_resilience/resilience.h>
+#include <grpc_resilience/testing/fake_clock.h>
+#include <grpcpp/security/credentials.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+int main() {
+  grpc_resilience::FakeClock clock;
+  if (clock.Advance(std::chrono::seconds(1)) != 0) return 1;
+
+  auto resilience = grpc_resilience::Resilience::Create({});
+  if (!resilience.ok()) {
+    std::cerr << resilience.status() << "\n";
+    return 1;
+  }
+  // Nothing connects before the first call.
+  const auto channel =
+      grpc_resilience::CreateChannel(*std::move(resilience), "localhost:1",
+                                     grpc::InsecureChannelCredentials());
+  if (channel == nullptr) return 1;
+  std::cout << "OK\n";
+  return 0;
+}

@@ -1,0 +1,18 @@
+// Options and suppressions of the sanitizers, linked into every test program, so
+// that a program started by hand behaves as it does under ctest.
+
+extern "C" {
+
+const char* __asan_default_options() {
+  return "detect_leaks=1:detect_stack_use_after_return=1";
+}
+
+const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+
+const char* __tsan_default_options() {
+  // gRPC, protobuf and Abseil aren't instrumented: what they do to memory is not
+  // judged, or every use of them would be a report.
+  return "ignore_noninstrumented_modules=1:second_deadlock_stack=1";
+}
+
+}  // extern "C"
