@@ -4,10 +4,12 @@
 #     Compiles it as our own code, with src/ and tests/ on the include path and the
 #     generated headers of the libraries' private protos.
 #
-#   grpc_resilience_add_tests(<name> LABELS <label>... [TIMEOUT <seconds>]
+#   grpc_resilience_add_tests(<name> [BY_FILE] LABELS <label>... [TIMEOUT <seconds>]
 #     SOURCES <file>... LINKS <target>...)
 #     One program of all files; *_allocation_test.cc, which replace operator new,
 #     become one program each. Target tests_<label> builds all with that label.
+#     BY_FILE: one ctest entry for each file instead of each case, and never two at a
+#     time: for cases that need a process of their own to talk to.
 
 include(GoogleTest)
 
@@ -26,7 +28,7 @@ function(grpc_resilience_test_options target)
 endfunction()
 
 function(grpc_resilience_add_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_FILE" "TIMEOUT" "LABELS;SOURCES;LINKS")
   set(grouped)
   foreach(source IN LISTS arg_SOURCES)
     if(source MATCHES "_allocation_test\\.cc$")
@@ -65,9 +67,33 @@ function(_grpc_resilience_test_program name sources)
   if(arg_TIMEOUT)
     set(properties TIMEOUT ${arg_TIMEOUT})
   endif()
+  if(arg_BY_FILE)
+    _grpc_resilience_tests_by_file(${name} "${sources}")
+    return()
+  endif()
   string(REPLACE ";" "\\;" labels "${arg_LABELS}")
   gtest_discover_tests(${name}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${labels}" ${properties})
+endfunction()
+
+# Reads arg_* of its caller's caller.
+function(_grpc_resilience_tests_by_file name sources)
+  foreach(source IN LISTS sources)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" lines REGEX "^(TEST|TEST_F|TEST_P)\\(")
+    set(suites)
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[A-Z_]+\\( *([A-Za-z0-9_]+).*" "\\1" suite "${line}")
+      list(APPEND suites "${suite}.*" "*/${suite}.*")
+    endforeach()
+    list(REMOVE_DUPLICATES suites)
+    list(JOIN suites ":" filter)
+    cmake_path(GET source STEM stem)
+    list(GET arg_LABELS 0 label)
+    add_test(NAME ${label}.${stem} COMMAND ${name} "--gtest_filter=${filter}")
+    set_tests_properties(${label}.${stem} PROPERTIES
+      LABELS "${arg_LABELS}" TIMEOUT "${arg_TIMEOUT}" PROCESSORS 2)
+  endforeach()
 endfunction()

@@ -30,7 +30,7 @@ struct CallKind {
   Method method = Method::kRetried;
   Style style = Style::kSync;
   /// Set: each call has a deadline that far away.
-  std::optional<std::chrono::seconds> time_limit;
+  std::optional<std::chrono::minutes> time_limit;
   grpc::StatusCode expected = grpc::StatusCode::OK;
 };
 

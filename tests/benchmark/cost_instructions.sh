@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # Instruction and allocation rows of cost.sh. Sourced.
 
-# name style; plain_default_again is plain_default measured once more.
+# name style; plain_default_again is plain_default measured once more. With
+# +deadline each call has a deadline, as a caller that limits attempts may set.
 instruction_variants() {
   cat <<'LIST'
 plain_default sync
@@ -20,16 +21,21 @@ ours_retry sync
 ours_retry cb
 ours_hijack cb
 naive_hijack cb
+plain_default cb+deadline
+ours_retry cb+deadline
+ours_hijack cb+deadline
+naive_hijack cb+deadline
 LIST
 }
 
 # count_instructions PROGRAMS WORK CALLS VARIANT STYLE PROCESS: writes instructions
 # per call to WORK/ir.VARIANT.STYLE.PROCESS.
 count_instructions() {
-  local out="$2/callgrind.$4.$5.$6"
+  local out="$2/callgrind.$4.$5.$6" call=("${5%+*}" "$3")
+  if [ "$5" != "${5%+*}" ]; then call+=("${5#*+}"); fi
   valgrind --tool=callgrind --callgrind-out-file="$out" \
     --zero-before=BenchmarkBegins --dump-before=BenchmarkEnds \
-    "$1/bench_instructions" "${4%_again}" "$5" "$3" >"$out.log" 2>&1 ||
+    "$1/bench_instructions" "${4%_again}" "${call[@]}" >"$out.log" 2>&1 ||
     { cat "$out.log" >&2; return 1; }
   awk -v calls="$3" '/^totals:/ { printf "%.0f\n", $2 / calls }' \
     "$out.1" >"$2/ir.$4.$5.$6"

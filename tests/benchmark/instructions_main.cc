@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   bench::CallKind kind;
   kind.method = bench::MethodOf(*variant);
   kind.style = *style;
-  if (with_deadline) kind.time_limit = std::chrono::seconds(30);
+  if (with_deadline) kind.time_limit = std::chrono::minutes(10);
   bench::RunCalls(*stub, kind, kWarmUpCalls);
   BenchmarkBegins();
   bench::RunCalls(*stub, kind, calls);

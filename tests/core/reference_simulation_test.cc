@@ -83,9 +83,9 @@ struct OutageTransition {
 using Range = std::pair<int, int>;
 
 // {6, 7, 8, 20} → {6, 8}, {20, 20}
-std::vector<Range> AsRanges(const std::vector<int>& seconds) {
+std::vector<Range> AsRanges(const std::vector<int>& times) {
   std::vector<Range> ranges;
-  for (const int second : seconds) {
+  for (const int second : times) {
     if (!ranges.empty() && ranges.back().second == second - 1) {
       ranges.back().second = second;
     } else {

@@ -265,13 +265,13 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-// --- Codes
-// ---------------------------------------------------------------------
+// --- Codes ---------------------------------------------------------------
 
 std::vector<StatusCode> RetryableCodes(const RetryPolicy& policy,
                                        bool idempotent) {
   std::vector<StatusCode> codes;
-  for (int number = -1; number < 50; ++number) {
+  // As far as the enum can hold a number.
+  for (int number = -1; number <= 31; ++number) {
     const auto code = static_cast<StatusCode>(number);
     if (IsRetryableCode(policy, idempotent, code)) codes.push_back(code);
   }

@@ -118,10 +118,9 @@ TEST_P(InterceptorsTest, HijackerBeforeOurs) {
 }
 
 // A hijacker before ours that makes a call of its own: that call is protected.
-TEST_P(InterceptorsTest, ReissuingHijackerBeforeOurs) {
-  if (style() != CallStyle::kSync && style() != CallStyle::kCallback) {
-    GTEST_SKIP() << "that hijacker knows these two styles only";
-  }
+class ReissuingHijackerTest : public InterceptorsTest {};
+
+TEST_P(ReissuingHijackerTest, BeforeOurs) {
   InterceptorFactories factories;
   factories.push_back(std::make_unique<ReissuingHijackerFactory>());
   factories.push_back(Ours());
@@ -129,6 +128,12 @@ TEST_P(InterceptorsTest, ReissuingHijackerBeforeOurs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, InterceptorsTest, AllWays(), WayName);
+// That hijacker knows these two styles only.
+INSTANTIATE_TEST_SUITE_P(
+    , ReissuingHijackerTest,
+    testing::Combine(testing::Values(CallStyle::kSync, CallStyle::kCallback),
+                     testing::Values(Way::kWatched, Way::kHijacked)),
+    WayName);
 
 }  // namespace
 }  // namespace grpc_resilience::test
