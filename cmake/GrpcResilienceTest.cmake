@@ -51,11 +51,8 @@ function(_grpc_resilience_test_program name sources)
   add_executable(${name} ${sources})
   grpc_resilience_test_options(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock_main)
-  if(TARGET test_backend)
-    target_compile_definitions(${name} PRIVATE TEST_BACKEND_PATH="$<TARGET_FILE:test_backend>")
-    if("end_to_end" IN_LIST arg_LABELS)
-      add_dependencies(${name} test_backend)
-    endif()
+  if(TARGET test_backend AND "end_to_end" IN_LIST arg_LABELS)
+    add_dependencies(${name} test_backend)
   endif()
   foreach(label IN LISTS arg_LABELS)
     if(NOT TARGET tests_${label})
@@ -71,11 +68,19 @@ function(_grpc_resilience_test_program name sources)
     _grpc_resilience_tests_by_file(${name} "${sources}")
     return()
   endif()
-  string(REPLACE ";" "\\;" labels "${arg_LABELS}")
   gtest_discover_tests(${name}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" ${properties})
+    NO_PRETTY_VALUES
+    PROPERTIES ${properties})
+  # A property that is a list doesn't survive gtest_discover_tests.
+  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+  file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT [[
+foreach(test IN LISTS @name@_TESTS)
+  set_tests_properties("${test}" PROPERTIES LABELS "@arg_LABELS@")
+endforeach()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
 endfunction()
 
 # Reads arg_* of its caller's caller.

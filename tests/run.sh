@@ -24,7 +24,7 @@ END
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
-mode=test
+mode=all
 labels=()
 
 while (($# > 0)); do
@@ -123,7 +123,7 @@ export NINJA_STATUS='[%f/%t %es] '
 
 install_packages
 case $mode in
-  test) test_everything ;;
+  all) test_everything ;;
   sanitize)
     sanitize asan address,undefined
     sanitize tsan thread

@@ -23,7 +23,7 @@ enum class Jitter {
   kFull,          ///< uniform in [0, d]
   kEqual,         ///< uniform in [d/2, d]
   kDecorrelated,  ///< uniform in [initial_backoff, 3 × the previous delay]
-  kRatio,         ///< uniform in [d × (1 − jitter_ratio), d × (1 + jitter_ratio)]
+  kRatio,  ///< uniform in [d × (1 − jitter_ratio), d × (1 + jitter_ratio)]
 };
 
 /// A value type; see RetryPolicy for where it is used.

@@ -23,7 +23,7 @@ enum class BreakerMode {
 
 /// Which calls share a breaker.
 enum class BreakerScope {
-  kTarget,           ///< all methods of the target: one bad method opens for all
+  kTarget,  ///< all methods of the target: one bad method opens for all
   kTargetAndMethod,  ///< each method has its own
 };
 

@@ -73,10 +73,11 @@ class Resilience {
   /// Every breaker, in the order of the keys. Changes nothing.
   std::vector<BreakerSnapshot> Breakers() const;
   /// Empty when there is no such breaker; creates none.
-  std::optional<BreakerSnapshot> FindBreaker(std::string_view target,
-                                             std::string_view method = {}) const;
+  std::optional<BreakerSnapshot> FindBreaker(
+      std::string_view target, std::string_view method = {}) const;
   /// NOT_FOUND when there is no such breaker.
-  absl::Status ResetBreaker(std::string_view target, std::string_view method = {});
+  absl::Status ResetBreaker(std::string_view target,
+                            std::string_view method = {});
 
   /// Ends every call that waits for its next attempt with UNAVAILABLE, and makes
   /// later calls single attempts. Attempts on the wire end by themselves. For
@@ -90,11 +91,15 @@ class Resilience {
   Random& random() const { return *ports_.random; }
   const std::shared_ptr<Timer>& timer() const { return ports_.timer; }
   BreakerRegistry& registry() { return *registry_; }
-  bool is_shut_down() const { return shut_down_.load(std::memory_order_acquire); }
+  bool is_shut_down() const {
+    return shut_down_.load(std::memory_order_acquire);
+  }
 
   /// Grows by one with each Update and AddObserver, so that an adapter may keep
   /// what it derived from them.
-  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  std::uint64_t version() const {
+    return version_.load(std::memory_order_acquire);
+  }
 
   struct ResolvedPolicy {
     MethodPolicy method;
@@ -105,7 +110,8 @@ class Resilience {
     std::string rule;
   };
   /// The policy of one method of one target. Not for the path of every call.
-  ResolvedPolicy Resolve(std::string_view target, std::string_view method) const;
+  ResolvedPolicy Resolve(std::string_view target,
+                         std::string_view method) const;
 
   using Observers = std::vector<std::shared_ptr<CallObserver>>;
   std::shared_ptr<const Observers> observers() const;

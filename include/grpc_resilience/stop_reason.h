@@ -8,9 +8,9 @@
 namespace grpc_resilience {
 
 enum class StopReason {
-  kOk,                 ///< an attempt succeeded
-  kNotRetryable,       ///< the code isn't retried
-  kNotIdempotent,      ///< the code would be retried if the method were idempotent
+  kOk,             ///< an attempt succeeded
+  kNotRetryable,   ///< the code isn't retried
+  kNotIdempotent,  ///< the code would be retried if the method were idempotent
   kRetriesExhausted,   ///< max_attempts made
   kBudgetExhausted,    ///< the retry throttle refused
   kDeadlineWouldPass,  ///< no time for the wait and another attempt

@@ -99,7 +99,9 @@ class CallSession {
   // After kFinish:
   StopReason reason() const { return reason_; }
   /// Set: the caller gets this. Empty: the caller gets the last attempt's result.
-  const std::optional<LocalStatus>& local_status() const { return local_status_; }
+  const std::optional<LocalStatus>& local_status() const {
+    return local_status_;
+  }
   /// Set with kBreakerOpen.
   const std::optional<Rejection>& rejection() const { return rejection_; }
 
@@ -125,15 +127,15 @@ class CallSession {
   Backoff backoff_;
   std::optional<Permit> permit_;
   int attempts_ = 0;
-  bool fair_time_ = true;            // of the attempt under way
-  bool limited_ = false;             // by per_attempt_timeout
-  TimePoint attempt_limit_;          // only when limited_
-  bool timed_out_ = false;           // the last attempt, at attempt_limit_
+  bool fair_time_ = true;    // of the attempt under way
+  bool limited_ = false;     // by per_attempt_timeout
+  TimePoint attempt_limit_;  // only when limited_
+  bool timed_out_ = false;   // the last attempt, at attempt_limit_
   bool cancelled_ = false;
   bool shutdown_ = false;
   Classification classification_;
   StopReason reason_ = StopReason::kOk;
-  std::string last_failure_;         // "UNAVAILABLE: message" of the last attempt
+  std::string last_failure_;  // "UNAVAILABLE: message" of the last attempt
   std::optional<LocalStatus> local_status_;
   std::optional<Rejection> rejection_;
 };

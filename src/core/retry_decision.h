@@ -45,7 +45,8 @@ struct RetryDecision {
 
 /// True when `code` may be retried under the policy, by the rules of
 /// RetryPolicy::retryable_status_codes.
-bool IsRetryableCode(const RetryPolicy& policy, bool idempotent, StatusCode code);
+bool IsRetryableCode(const RetryPolicy& policy, bool idempotent,
+                     StatusCode code);
 
 /// True when an attempt that begins after `wait` has min_attempt_time before the
 /// deadline, the reserve aside.

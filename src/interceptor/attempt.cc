@@ -15,9 +15,6 @@ namespace {
 using google::protobuf::Message;
 using google::protobuf::MessageLite;
 
-// gRFC A6.
-constexpr char kPreviousAttemptsKey[] = "grpc-previous-rpc-attempts";
-
 }  // namespace
 
 Attempt::Attempt(const AttemptRoute& route, const AttemptRequest& request,
@@ -71,11 +68,13 @@ void Attempt::Perform(Received* into) {
   ops.ClientRecvStatus(&context_, &status_);
   ops.set_core_cq_tag(&done_);
   grpc::internal::Call call = call_;
+  sent_.store(true, std::memory_order_release);
   call.PerformOps(&ops);
 }
 
 void Attempt::OnDone(grpc_completion_queue_functor* done, int ok) {
   Attempt* attempt = static_cast<Done*>(done)->attempt;
+  static_cast<void>(attempt->sent_.load(std::memory_order_acquire));
   bool parsed = ok != 0;
   void* tag = nullptr;
   const bool over = std::visit(
@@ -115,9 +114,10 @@ bool Attempt::TakeMessage(MessageLite* into) {
     to->GetReflection()->Swap(to, from);
     return true;
   }
-  if (typeid(*object_) != typeid(*into)) return false;
+  const MessageLite& received = *object_;
+  if (typeid(received) != typeid(*into)) return false;
   into->Clear();
-  into->CheckTypeAndMergeFrom(*object_);
+  into->CheckTypeAndMergeFrom(received);
   return true;
 }
 

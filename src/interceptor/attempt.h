@@ -10,6 +10,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@
 #include <variant>
 
 namespace grpc_resilience::internal {
+
+/// Header of attempts 2…n (gRFC A6): ours to set, never the caller's.
+inline constexpr char kPreviousAttemptsKey[] = "grpc-previous-rpc-attempts";
 
 /// Where attempts are issued: the channel, and the first interceptor that sees
 /// them.
@@ -117,6 +121,8 @@ class Attempt {
   grpc::internal::Call call_;
   Done done_;
   grpc::Status status_;
+  /// Hands what was set up over to the thread that hears of the end.
+  std::atomic<bool> sent_{false};
   bool parsed_ = false;
   std::unique_ptr<google::protobuf::MessageLite> object_;
   grpc::ByteBuffer bytes_;

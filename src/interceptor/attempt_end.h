@@ -13,14 +13,4 @@ namespace grpc_resilience::internal {
 AttemptEnd MakeAttemptEnd(const grpc::Status& status,
                           const Attempt::Metadata* trailing);
 
-/// Runs user code; what it throws stays here.
-template <typename Callable>
-void CallObserverSafely(Callable&& callable) {
-  try {
-    callable();
-  } catch (...) {
-    // An observer must never cost a call its result.
-  }
-}
-
 }  // namespace grpc_resilience::internal

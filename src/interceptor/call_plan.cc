@@ -29,8 +29,10 @@ void CallPlan::NoticeUnknownMessages() const {
   if (noticed.exchange(true)) return;
   resilience->Notify(
       {target, method,
-       "calls are protected by the breaker but neither retried nor limited: the "
-       "type of their messages can't be known (not a generated protobuf class of "
+       "calls are protected by the breaker but neither retried nor limited: "
+       "the "
+       "type of their messages can't be known (not a generated protobuf class "
+       "of "
        "this method, and MethodPolicy::message_kind isn't kBytes)"});
 }
 

@@ -30,7 +30,7 @@ struct CallPlan {
   std::string method;
   MethodPolicy policy;
   OutcomePredicate outcome_predicate;
-  std::shared_ptr<CircuitBreaker> breaker;  // null: disabled
+  std::shared_ptr<CircuitBreaker> breaker;                 // null: disabled
   std::shared_ptr<const Resilience::Observers> observers;  // null: none
   MethodTypes types;
   /// Retries as the policy says.

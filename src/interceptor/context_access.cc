@@ -147,7 +147,7 @@ bool ProveAs(CallOpSetInterface* ops, MessageBase base, OpSetProof* proof) {
 // type of closure for every op set of the process.
 template <typename Message>
 const std::type_info& SerializerType() {
-  static const std::type_info& type = [] () -> const std::type_info& {
+  static const std::type_info& type = []() -> const std::type_info& {
     CallOpSendMessage op;
     // Never run, so the object is never looked at.
     const grpc::Status ignored =
@@ -214,8 +214,8 @@ std::optional<ContextAccess::Place> ContextAccess::FindFactory(
 OpSetProof ContextAccess::Prove(InterceptorBatchMethods* methods) {
   auto* batch = static_cast<InterceptorBatchMethodsImpl*>(methods);
   CallOpSetInterface* ops = batch->*MemberOf(OpsOfBatch());
-  using grpc::ByteBuffer;
   using google::protobuf::MessageLite;
+  using grpc::ByteBuffer;
   OpSetProof proof;
   ProveAs<BlockingOrCallbackSet<MessageLite>, MessageLite>(
       ops, MessageBase::kProtobuf, &proof) ||

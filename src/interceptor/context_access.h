@@ -60,14 +60,13 @@ class ContextAccess {
                                   const std::string& text);
 
   /// Creates a call that only the interceptors from `position` on see.
-  static grpc::internal::Call CreateCall(grpc::ChannelInterface* channel,
-                                         const grpc::internal::RpcMethod& method,
-                                         grpc::ClientContext* context,
-                                         std::size_t position);
+  static grpc::internal::Call CreateCall(
+      grpc::ChannelInterface* channel, const grpc::internal::RpcMethod& method,
+      grpc::ClientContext* context, std::size_t position);
   /// Creates a call on `channel` as a stub would.
-  static grpc::internal::Call CreateCall(grpc::ChannelInterface* channel,
-                                         const grpc::internal::RpcMethod& method,
-                                         grpc::ClientContext* context);
+  static grpc::internal::Call CreateCall(
+      grpc::ChannelInterface* channel, const grpc::internal::RpcMethod& method,
+      grpc::ClientContext* context);
 
   /// Where `factory` stands in the creator list of a channel.
   struct Place {

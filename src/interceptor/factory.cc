@@ -30,8 +30,8 @@ ResilienceInterceptorFactory::ResilienceInterceptorFactory(
     std::shared_ptr<Resilience> resilience, std::string target)
     : plans_(std::move(resilience), std::move(target)) {}
 
-const std::optional<ContextAccess::Place>& ResilienceInterceptorFactory::PlaceIn(
-    grpc::ChannelInterface* channel) {
+const std::optional<ContextAccess::Place>&
+ResilienceInterceptorFactory::PlaceIn(grpc::ChannelInterface* channel) {
   absl::call_once(placed_, [&] {
     place_ = ContextAccess::FindFactory(channel, this, &IsOurs);
   });

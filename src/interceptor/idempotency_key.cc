@@ -11,8 +11,7 @@ std::string MakeIdempotencyKey(Random& random) {
   const std::uint64_t low = random.Bits();
   return absl::StrFormat("%08x-%04x-4%03x-%04x-%012x", high >> 32,
                          (high >> 16) & 0xffff, high & 0xfff,
-                         0x8000 | ((low >> 48) & 0x3fff),
-                         low & 0xffffffffffff);
+                         0x8000 | ((low >> 48) & 0x3fff), low & 0xffffffffffff);
 }
 
 }  // namespace grpc_resilience::internal

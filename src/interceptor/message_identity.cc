@@ -11,7 +11,8 @@ MessageIdentity Identify(grpc::experimental::InterceptorBatchMethods* pass,
 
   const void* sent = pass->GetSendMessage();
   identity.sent = ContextAccess::ProveSent(pass);
-  if (identity.sent == MessageBase::kUnknown && IsExactly(types.request, sent)) {
+  if (identity.sent == MessageBase::kUnknown &&
+      IsExactly(types.request, sent)) {
     identity.sent = MessageBase::kProtobuf;
   }
 
@@ -25,7 +26,8 @@ MessageIdentity Identify(grpc::experimental::InterceptorBatchMethods* pass,
     identity.known = identity.received != MessageBase::kUnknown;
     return identity;
   }
-  if (identity.received == MessageBase::kUnknown && kind == MessageKind::kBytes) {
+  if (identity.received == MessageBase::kUnknown &&
+      kind == MessageKind::kBytes) {
     identity.received = MessageBase::kBytes;
   }
   // Where gRPC shows neither object, the response can still be checked later.

@@ -32,7 +32,8 @@ MethodTypes LookUpMethod(const std::string& method) {
 
 bool IsExactly(const google::protobuf::Message* prototype, const void* object) {
   return prototype != nullptr && object != nullptr &&
-         std::memcmp(prototype, object, sizeof(void*)) == 0;
+         std::memcmp(static_cast<const void*>(prototype), object,
+                     sizeof(void*)) == 0;
 }
 
 }  // namespace grpc_resilience::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interceptor/attempt_end.h"
+#include "interceptor/call_events.h"
 #include "interceptor/idempotency_key.h"
 #include "interceptor/wall_deadline.h"
 
@@ -10,9 +10,6 @@ namespace grpc_resilience::internal {
 namespace {
 
 using Hook = grpc::experimental::InterceptionHookPoints;
-
-// gRFC A6; ours to set on attempts 2…n, never the caller's.
-constexpr char kPreviousAttemptsKey[] = "grpc-previous-rpc-attempts";
 
 }  // namespace
 
@@ -98,12 +95,12 @@ void UnaryCall::Reject(Pass pass) {
   if (session_->reason() != StopReason::kBreakerOpen) {
     // Cancelled or out of time before it began: gRPC says so itself.
     mode_.store(Mode::kUntouched, std::memory_order_release);
-    TellCallEnd(session_->local_status()->code);
+    TellCallEnd(*plan_, *session_, session_->local_status()->code, call_start_);
     pass->Proceed();
     return;
   }
   result_.Decide(*session_, plan_->target, nullptr, nullptr);
-  TellCallEnd(result_.status().error_code());
+  TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
   {
     absl::MutexLock lock(&mu_);
     started_ = true;
@@ -204,7 +201,7 @@ void UnaryCall::WatchedPass(Pass pass) {
     *status = result_.status();
     result_.AddReport(pass->GetRecvTrailingMetadata());
   }
-  TellCallEnd(status->error_code());
+  TellCallEnd(*plan_, *session_, status->error_code(), call_start_);
   pass->Proceed();
 }
 

@@ -80,7 +80,6 @@ class UnaryCall final : public grpc::experimental::Interceptor,
                       const Attempt::Metadata* trailing);
   void Finish();
   void Deliver();
-  void TellCallEnd(StatusCode code);
 
   const std::shared_ptr<const CallPlan> plan_;
   grpc::ClientContext* const context_;

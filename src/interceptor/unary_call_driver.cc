@@ -2,6 +2,7 @@
 // handed over.
 
 #include "interceptor/attempt_end.h"
+#include "interceptor/call_events.h"
 #include "interceptor/unary_call.h"
 #include "interceptor/wall_deadline.h"
 
@@ -26,10 +27,9 @@ void UnaryCall::StartAttempt(const Decision& decision) {
       decision.attempt_deadline == callers_deadline_
           ? context_->raw_deadline()
           : ToGprDeadline(decision.attempt_deadline, now);
-  Attempt& attempt =
-      reissue_->attempt.emplace(reissue_->route, reissue_->request,
-                                decision.attempt, deadline,
-                                static_cast<Attempt::Owner*>(this));
+  Attempt& attempt = reissue_->attempt.emplace(
+      reissue_->route, reissue_->request, decision.attempt, deadline,
+      static_cast<Attempt::Owner*>(this));
   bool cancelled = false;
   {
     absl::MutexLock lock(&mu_);
@@ -68,18 +68,7 @@ Decision UnaryCall::EndAttempt(const grpc::Status& status,
   if (plan_->resilience->is_shut_down()) session_->OnShutdown();
   const AttemptEnd end = MakeAttemptEnd(status, trailing);
   const Decision decision = session_->OnAttemptEnd(end);
-  if (plan_->observers != nullptr) {
-    AttemptEvent event;
-    event.target = plan_->target;
-    event.method = plan_->method;
-    event.number = session_->attempts();
-    event.code = code;
-    event.classification = session_->classification();
-    event.duration = plan_->session.clock->Now() - attempt_start_;
-    for (const auto& observer : *plan_->observers) {
-      CallObserverSafely([&] { observer->OnAttemptEnd(event); });
-    }
-  }
+  TellAttemptEnd(*plan_, *session_, code, attempt_start_);
   return decision;
 }
 
@@ -90,8 +79,7 @@ void UnaryCall::Wait(const Decision& decision) {
     if (!cancelled_.load(std::memory_order_relaxed) && !parent_end_) {
       waiting_ = true;
       timer_id_ = plan_->timer->Schedule(
-          decision.wait_until, [this] { OnTimer(); },
-          plan_->resilience.get());
+          decision.wait_until, [this] { OnTimer(); }, plan_->resilience.get());
       // A shutdown that came in between has not seen this entry.
       if (!plan_->resilience->is_shut_down() ||
           !plan_->timer->Cancel(timer_id_)) {
@@ -104,10 +92,11 @@ void UnaryCall::Wait(const Decision& decision) {
 }
 
 void UnaryCall::WatchParent() {
-  if (reissue_->watch != nullptr || !ContextAccess::HasParent(*context_)) return;
-  reissue_->watch = std::make_unique<ParentWatch>(
-      channel_, context_, plan_->method.c_str(),
-      static_cast<ParentWatch::Owner*>(this));
+  if (reissue_->watch != nullptr || !ContextAccess::HasParent(*context_))
+    return;
+  reissue_->watch =
+      std::make_unique<ParentWatch>(channel_, context_, plan_->method.c_str(),
+                                    static_cast<ParentWatch::Owner*>(this));
   {
     absl::MutexLock lock(&mu_);
     watching_parent_ = true;
@@ -176,7 +165,7 @@ void UnaryCall::Finish() {
     stop_watch = watching_parent_;
     if (stop_watch) before_delivery_ = 2;  // its end, and the return of Stop
   }
-  TellCallEnd(result_.status().error_code());
+  TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
   if (stop_watch) {
     reissue_->watch->Stop();
     absl::MutexLock lock(&mu_);
@@ -187,8 +176,8 @@ void UnaryCall::Finish() {
 
 void UnaryCall::Deliver() {
   if (reissue_->attempt && !result_.status().ok()) {
-    ContextAccess::SetDebugErrorString(
-        context_, reissue_->attempt->debug_error_string());
+    ContextAccess::SetDebugErrorString(context_,
+                                       reissue_->attempt->debug_error_string());
   }
   HeldPasses held;
   {
@@ -205,20 +194,6 @@ void UnaryCall::Deliver() {
     }
   }
   held.ProceedAll();
-}
-
-void UnaryCall::TellCallEnd(StatusCode code) {
-  if (plan_->observers == nullptr) return;
-  CallEvent event;
-  event.target = plan_->target;
-  event.method = plan_->method;
-  event.attempts = session_->attempts();
-  event.code = code;
-  event.reason = session_->reason();
-  event.duration = plan_->session.clock->Now() - call_start_;
-  for (const auto& observer : *plan_->observers) {
-    CallObserverSafely([&] { observer->OnCallEnd(event); });
-  }
 }
 
 }  // namespace grpc_resilience::internal

@@ -28,7 +28,10 @@ build="$root/build/bench"
 
 if ! command -v valgrind >/dev/null; then
   echo "installing valgrind" >&2
-  apt-get install -y valgrind >&2
+  sudo=()
+  ((EUID == 0)) || sudo=(sudo)
+  "${sudo[@]}" apt-get update >&2
+  "${sudo[@]}" apt-get install -y valgrind >&2
 fi
 
 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release \

@@ -12,8 +12,8 @@ namespace {
 class ConnectionAgeTest : public StyleTest {
  protected:
   static void SetUpTestSuite() {
-    restless_ = BackendProcess::Start(TEST_BACKEND_PATH,
-                                      {"--max-connection-age-ms=30"});
+    restless_ =
+        BackendProcess::Start(BackendPath(), {"--max-connection-age-ms=30"});
   }
   static void TearDownTestSuite() { restless_.reset(); }
   inline static std::unique_ptr<BackendProcess> restless_;

@@ -33,8 +33,7 @@ class ContextTest : public WayTest {
                          grpc::InsecureChannelCredentials(), QuickReconnect());
   }
 
-  std::unique_ptr<BackendProcess> own_ =
-      BackendProcess::Start(TEST_BACKEND_PATH);
+  std::unique_ptr<BackendProcess> own_ = BackendProcess::Start(BackendPath());
 };
 
 // A21. The server comes later than the call.

@@ -36,7 +36,7 @@ class TokenPlugin : public grpc::MetadataCredentialsPlugin {
 class CredentialsTest : public WayTest {
  protected:
   static void SetUpTestSuite() {
-    tls_ = BackendProcess::Start(TEST_BACKEND_PATH, {"--tls"});
+    tls_ = BackendProcess::Start(BackendPath(), {"--tls"});
   }
   static void TearDownTestSuite() { tls_.reset(); }
 

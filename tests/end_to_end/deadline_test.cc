@@ -196,7 +196,7 @@ TEST_P(DeadlineTest, ExpiredBeforeTheStart) {
 
 // A frozen server answers nothing at all, and still every limit holds.
 TEST_P(DeadlineTest, FrozenServer) {
-  auto own = BackendProcess::Start(TEST_BACKEND_PATH);
+  auto own = BackendProcess::Start(BackendPath());
   own->Freeze();
   const auto channel = CreateChannel(
       MakeResilience(WithAttemptLimit(RetryConfig(), milliseconds(50))),

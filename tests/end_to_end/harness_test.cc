@@ -123,7 +123,7 @@ TEST_P(HarnessTest, InterceptorsCount) {
 }
 
 TEST_P(HarnessTest, ServerCanBeKilledFrozenAndRestarted) {
-  auto own = BackendProcess::Start(TEST_BACKEND_PATH);
+  auto own = BackendProcess::Start(BackendPath());
   grpc::ChannelArguments args;
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 10);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10);

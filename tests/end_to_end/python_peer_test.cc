@@ -1,7 +1,6 @@
 // The wire as another gRPC implementation sees it: a server in Python.
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "support/end_to_end_test.h"
 
@@ -17,21 +16,11 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-std::string PeerScript() {
-#ifdef TEST_PYTHON_PEER_PATH
-  return TEST_PYTHON_PEER_PATH;
-#else
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() /
-          "support/python_peer.py")
-      .string();
-#endif
-}
-
 class PythonPeerTest : public WayTest {
  protected:
   static void SetUpTestSuite() {
     if (std::system(TEST_PYTHON " -c 'import grpc' 2>/dev/null") != 0) return;
-    peer_ = BackendProcess::Start(TEST_PYTHON, {PeerScript()});
+    peer_ = BackendProcess::Start(TEST_PYTHON, {PythonPeerPath()});
   }
   static void TearDownTestSuite() { peer_.reset(); }
   void SetUp() override {

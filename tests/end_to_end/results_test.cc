@@ -84,7 +84,7 @@ TEST_P(ResultsTest, PeerAndDebugStringAfterAFailure) {
 
 // A failure without a connection is a failure like any other.
 TEST_P(ResultsTest, NobodyListens) {
-  auto gone = BackendProcess::Start(TEST_BACKEND_PATH);
+  auto gone = BackendProcess::Start(BackendPath());
   const std::string target = gone->target();
   gone.reset();
   EchoResponse response;

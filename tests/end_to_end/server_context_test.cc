@@ -145,7 +145,8 @@ TEST_P(ServerContextTest, OutboundCallIsRetried) {
   const HitsResponse hits = Hits(request);
   for (const Observation& hit : hits.hits()) {
     EXPECT_GT(hit.time_left_ms(), 5000);
-    EXPECT_LE(hit.time_left_ms(), 10000);
+    // grpc-timeout is rounded up by as much as 1 %.
+    EXPECT_LE(hit.time_left_ms(), 10101);
   }
 }
 

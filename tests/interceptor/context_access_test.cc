@@ -73,8 +73,7 @@ TEST(ContextAccessTest, FindsAFactoryInItsChannel) {
       "127.0.0.1:1", grpc::InsecureChannelCredentials(),
       grpc::ChannelArguments(), std::move(factories));
 
-  const auto place =
-      ContextAccess::FindFactory(channel.get(), first, &IsOurs);
+  const auto place = ContextAccess::FindFactory(channel.get(), first, &IsOurs);
   ASSERT_TRUE(place.has_value());
   EXPECT_EQ(place->index, 1u);
   EXPECT_EQ(place->size, 4u);
@@ -83,8 +82,7 @@ TEST(ContextAccessTest, FindsAFactoryInItsChannel) {
       ContextAccess::FindFactory(channel.get(), second, &IsOurs)->shadowed);
 
   const Factory elsewhere;
-  EXPECT_FALSE(
-      ContextAccess::FindFactory(channel.get(), &elsewhere, &IsOurs));
+  EXPECT_FALSE(ContextAccess::FindFactory(channel.get(), &elsewhere, &IsOurs));
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ using test::EchoRequest;
 using test::EchoResponse;
 
 TEST(LookUpMethodTest, KnowsTypesAndIdempotencyOfGeneratedMethods) {
-  const MethodTypes plain =
-      LookUpMethod("/grpc_resilience.test.Echo/Unary");
+  const MethodTypes plain = LookUpMethod("/grpc_resilience.test.Echo/Unary");
   EXPECT_EQ(plain.request, &EchoRequest::default_instance());
   EXPECT_EQ(plain.response, &EchoResponse::default_instance());
   EXPECT_FALSE(plain.idempotent);

@@ -50,10 +50,14 @@ TEST(TimerThreadTest, RunsDueEntriesInTheOrderOfTheirTimesThenOfScheduling) {
       nullptr);
   blocked.WaitForNotification();
   const TimePoint now = Clock::Real().Now();
-  timer.Schedule(now, [&] { order.push_back(2); }, nullptr);
-  timer.Schedule(now, [&] { order.push_back(3); }, nullptr);
-  timer.Schedule(TimePoint::min(), [&] { order.push_back(1); }, nullptr);
-  timer.Schedule(In(milliseconds(1)), [&] { done.Notify(); }, nullptr);
+  timer.Schedule(
+      now, [&] { order.push_back(2); }, nullptr);
+  timer.Schedule(
+      now, [&] { order.push_back(3); }, nullptr);
+  timer.Schedule(
+      TimePoint::min(), [&] { order.push_back(1); }, nullptr);
+  timer.Schedule(
+      In(milliseconds(1)), [&] { done.Notify(); }, nullptr);
   go.Notify();
   done.WaitForNotification();
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
@@ -65,7 +69,8 @@ TEST(TimerThreadTest, CancelFreesTheEntryAtOnce) {
   auto held = std::make_shared<int>(1);
   std::vector<Timer::Id> ids;
   for (int i = 0; i < 100000; ++i) {
-    ids.push_back(timer.Schedule(In(hours(1)), [held] {}, nullptr));
+    ids.push_back(timer.Schedule(
+        In(hours(1)), [held] {}, nullptr));
   }
   EXPECT_EQ(timer.pending(), 100000u);
   for (const Timer::Id id : ids) EXPECT_TRUE(timer.Cancel(id));
@@ -97,9 +102,11 @@ TEST(TimerThreadTest, ExpireAllMakesOneOwnersEntriesDue) {
   int mine = 0, theirs = 0;
   absl::BlockingCounter ran(3);
   for (int i = 0; i < 3; ++i) {
-    timer.Schedule(In(hours(1)), [&] { ran.DecrementCount(); }, &mine);
+    timer.Schedule(
+        In(hours(1)), [&] { ran.DecrementCount(); }, &mine);
   }
-  const Timer::Id other = timer.Schedule(In(hours(1)), [] {}, &theirs);
+  const Timer::Id other = timer.Schedule(
+      In(hours(1)), [] {}, &theirs);
   EXPECT_EQ(timer.ExpireAll(&mine), 3u);
   ran.Wait();
   EXPECT_EQ(timer.pending(), 1u);
@@ -112,7 +119,8 @@ TEST(TimerThreadTest, AnEntryThatThrowsDoesNotStopTheOthers) {
   absl::Notification done;
   timer.Schedule(
       TimePoint::min(), [] { throw std::runtime_error("no"); }, nullptr);
-  timer.Schedule(TimePoint::min(), [&] { done.Notify(); }, nullptr);
+  timer.Schedule(
+      TimePoint::min(), [&] { done.Notify(); }, nullptr);
   done.WaitForNotification();
   EXPECT_EQ(timer.pending(), 0u);
 }
@@ -120,8 +128,10 @@ TEST(TimerThreadTest, AnEntryThatThrowsDoesNotStopTheOthers) {
 TEST(TimerThreadTest, AnEarlierEntryOvertakesTheOneThatIsWaitedFor) {
   TimerThread& timer = NewTimer();
   absl::Notification done;
-  const Timer::Id late = timer.Schedule(In(hours(1)), [] {}, nullptr);
-  timer.Schedule(In(milliseconds(1)), [&] { done.Notify(); }, nullptr);
+  const Timer::Id late = timer.Schedule(
+      In(hours(1)), [] {}, nullptr);
+  timer.Schedule(
+      In(milliseconds(1)), [&] { done.Notify(); }, nullptr);
   done.WaitForNotification();
   EXPECT_TRUE(timer.Cancel(late));
 }

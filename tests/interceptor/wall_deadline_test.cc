@@ -21,8 +21,7 @@ gpr_timespec In(gpr_clock_type clock, Duration time) {
 class WallDeadlineTest : public testing::TestWithParam<gpr_clock_type> {};
 
 TEST_P(WallDeadlineTest, KeepsTheTimeLeft) {
-  const Deadline deadline =
-      FromGprDeadline(In(GetParam(), seconds(10)), kNow);
+  const Deadline deadline = FromGprDeadline(In(GetParam(), seconds(10)), kNow);
   const Duration left = *deadline.Remaining(kNow);
   EXPECT_LE(left, seconds(10));
   EXPECT_GT(left, seconds(9));
@@ -42,8 +41,7 @@ TEST_P(WallDeadlineTest, AFarDeadlineNeverLiesInThePast) {
 }
 
 TEST_P(WallDeadlineTest, ThePastIsExpired) {
-  const Deadline deadline =
-      FromGprDeadline(In(GetParam(), -seconds(5)), kNow);
+  const Deadline deadline = FromGprDeadline(In(GetParam(), -seconds(5)), kNow);
   EXPECT_TRUE(deadline.Expired(kNow));
   EXPECT_TRUE(FromGprDeadline(gpr_inf_past(GetParam()), kNow).Expired(kNow));
 }

@@ -114,7 +114,12 @@ void BackendProcess::Restart() {
   Spawn(args);
 }
 
-void BackendProcess::Freeze() { kill(pid_, SIGSTOP); }
+void BackendProcess::Freeze() {
+  kill(pid_, SIGSTOP);
+  // The signal takes a moment to reach every thread.
+  int status = 0;
+  waitpid(pid_, &status, WUNTRACED);
+}
 
 void BackendProcess::Unfreeze() { kill(pid_, SIGCONT); }
 

@@ -1,6 +1,6 @@
 // A server in a process of its own, so that tests can kill, freeze and restart it.
 //
-//   auto backend = BackendProcess::Start(TEST_BACKEND_PATH);
+//   auto backend = BackendProcess::Start(BackendPath());
 //   ... CreateChannel(resilience, backend->target(), ...) ...
 //   EXPECT_EQ(backend->Hits("key").count(), 3);
 //

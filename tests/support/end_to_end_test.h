@@ -18,6 +18,7 @@
 #include "grpc_resilience/resilience.h"
 #include "support/backend_process.h"
 #include "support/call_styles.h"
+#include "support/test_paths.h"
 #include "support/watchdog.h"
 
 namespace grpc_resilience::test {
@@ -83,7 +84,7 @@ class EndToEndTest : public testing::Test {
       : watchdog_(limit) {}
 
   static void SetUpTestSuite() {
-    backend_ = BackendProcess::Start(TEST_BACKEND_PATH);
+    backend_ = BackendProcess::Start(BackendPath());
   }
   static void TearDownTestSuite() { backend_.reset(); }
   static BackendProcess& backend() { return *backend_; }

@@ -1,0 +1,47 @@
+#include "interceptor/call_events.h"
+
+namespace grpc_resilience::internal {
+namespace {
+
+// What an observer throws stays here: it must never cost a call its result.
+template <typename Event>
+void Tell(const Resilience::Observers& observers,
+          void (CallObserver::*hear)(const Event&), const Event& event) {
+  for (const auto& observer : observers) {
+    try {
+      (observer.get()->*hear)(event);
+    } catch (...) {
+      // The others still hear of it.
+    }
+  }
+}
+
+}  // namespace
+
+void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
+                    StatusCode code, TimePoint start) {
+  if (plan.observers == nullptr) return;
+  AttemptEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.number = session.attempts();
+  event.code = code;
+  event.classification = session.classification();
+  event.duration = plan.session.clock->Now() - start;
+  Tell(*plan.observers, &CallObserver::OnAttemptEnd, event);
+}
+
+void TellCallEnd(const CallPlan& plan, const CallSession& session,
+                 StatusCode code, TimePoint start) {
+  if (plan.observers == nullptr) return;
+  CallEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.attempts = session.attempts();
+  event.code = code;
+  event.reason = session.reason();
+  event.duration = plan.session.clock->Now() - start;
+  Tell(*plan.observers, &CallObserver::OnCallEnd, event);
+}
+
+}  // namespace grpc_resilience::internal

@@ -1,0 +1,19 @@
+// Tells the observers of a call's attempts and of its end. Costs nothing but a test
+// where there are none.
+
+#pragma once
+
+#include "core/call_session.h"
+#include "interceptor/call_plan.h"
+
+namespace grpc_resilience::internal {
+
+/// The attempt that `session` just judged began at `start`.
+void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
+                    StatusCode code, TimePoint start);
+
+/// After the session's kFinish.
+void TellCallEnd(const CallPlan& plan, const CallSession& session,
+                 StatusCode code, TimePoint start);
+
+}  // namespace grpc_resilience::internal
