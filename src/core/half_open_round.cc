@@ -1,6 +1,7 @@
 #include "core/half_open_round.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace grpc_resilience::internal {
 
@@ -28,12 +29,14 @@ void HalfOpenRound::DropLost(TimePoint now, Duration max_wait) {
 }
 
 int HalfOpenRound::InFlightAfterDrop(TimePoint now, Duration max_wait) const {
-  return static_cast<int>(probes_.size() - LostCount(now, max_wait));
+  return static_cast<int>(probes_.size()) -
+         static_cast<int>(LostCount(now, max_wait));
 }
 
-std::size_t HalfOpenRound::LostCount(TimePoint now, Duration max_wait) const {
-  std::size_t lost = 0;
-  while (lost < probes_.size() &&
+std::ptrdiff_t HalfOpenRound::LostCount(TimePoint now,
+                                        Duration max_wait) const {
+  std::ptrdiff_t lost = 0;
+  while (lost < static_cast<std::ptrdiff_t>(probes_.size()) &&
          now >= SaturatingAdd(probes_[lost].admitted_at, max_wait)) {
     ++lost;
   }

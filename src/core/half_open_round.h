@@ -44,7 +44,7 @@ class HalfOpenRound {
     std::uint64_t number;
     TimePoint admitted_at;
   };
-  std::size_t LostCount(TimePoint now, Duration max_wait) const;
+  std::ptrdiff_t LostCount(TimePoint now, Duration max_wait) const;
 
   std::vector<Probe> probes_;  // under way, in the order of admission
   std::uint64_t last_number_ = 0;

@@ -134,14 +134,12 @@ void UnaryCall::EditMetadata(Pass pass) {
 
 void UnaryCall::CaptureRequest(Pass pass) {
   const void* object = pass->GetSendMessage();
-  if (object == nullptr) {
-    request_bytes_ = *pass->GetSerializedSendMessage();
-  } else if (identity_.sent == MessageBase::kProtobuf) {
+  if (object != nullptr && identity_.sent == MessageBase::kProtobuf) {
     request_object_ = static_cast<const google::protobuf::MessageLite*>(object);
-  } else if (identity_.sent == MessageBase::kBytes) {
+  } else if (object != nullptr && identity_.sent == MessageBase::kBytes) {
     request_bytes_ = *static_cast<const grpc::ByteBuffer*>(object);
   } else {
-    // Some other class, which its own serializer knows.
+    // Bytes already, or an object that only its own serializer knows.
     request_bytes_ = *pass->GetSerializedSendMessage();
   }
 }
