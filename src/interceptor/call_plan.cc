@@ -70,12 +70,11 @@ std::shared_ptr<const CallPlan> CallPlanCache::Get(std::string_view method) {
 
 std::shared_ptr<const CallPlan> CallPlanCache::Make(
     std::string_view method) const {
-  auto plan = std::make_shared<CallPlan>();
+  auto plan = std::make_shared<CallPlan>(target_);
   Resilience::ResolvedPolicy resolved = resilience_->Resolve(target_, method);
   plan->resilience = resilience_;
   plan->timer = resilience_->timer() != nullptr ? resilience_->timer()
                                                 : TimerThread::OfProcess();
-  plan->target = target_;
   plan->method = std::string(method);
   plan->policy = std::move(resolved.method);
   plan->outcome_predicate = resolved.breaker.outcome_predicate;

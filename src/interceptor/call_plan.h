@@ -15,18 +15,23 @@
 #include "core/call_session.h"
 #include "grpc_resilience/resilience.h"
 #include "interceptor/message_type.h"
+#include "interceptor/status_details.h"
 
 namespace grpc_resilience::internal {
 
 /// Immutable but for the notice. Calls in flight hold it, so they end under the
 /// policy they began with.
 struct CallPlan {
+  explicit CallPlan(const std::string& called)
+      : target(called), rejection_details(called) {}
+
   /// Says once per method that its messages can't be known and it isn't retried.
   void NoticeUnknownMessages() const;
 
   std::shared_ptr<Resilience> resilience;
   std::shared_ptr<Timer> timer;
-  std::string target;
+  const std::string target;
+  const RejectionDetails rejection_details;
   std::string method;
   MethodPolicy policy;
   OutcomePredicate outcome_predicate;

@@ -27,24 +27,23 @@ bool IsUneventful(StopReason reason, int attempts) {
 }
 
 grpc::Status MakeLocalStatus(const CallSession& session,
-                             std::string_view target) {
+                             const RejectionDetails& details) {
   const LocalStatus& local = *session.local_status();
-  std::string details;
-  if (session.rejection().has_value()) {
-    details = MakeStatusDetails(
-        local.code, local.message, std::string(ToString(session.reason())),
-        std::string(target), session.rejection()->retry_after);
+  if (!session.rejection().has_value()) {
+    return grpc::Status(local.code, local.message);
   }
-  return grpc::Status(local.code, local.message, details);
+  return grpc::Status(local.code, local.message,
+                      details.Make(local.code, local.message,
+                                   session.rejection()->retry_after));
 }
 
 }  // namespace
 
-void CallResult::Decide(const CallSession& session, std::string_view target,
-                        Attempt* attempt, const grpc::Status* own_status) {
+void CallResult::Decide(const CallSession& session,
+                        const RejectionDetails& details, Attempt* attempt, const grpc::Status* own_status) {
   attempt_ = attempt;
   if (session.local_status().has_value()) {
-    status_ = MakeLocalStatus(session, target);
+    status_ = MakeLocalStatus(session, details);
   } else if (attempt != nullptr) {
     status_ = attempt->status();
   } else if (own_status != nullptr) {
@@ -100,16 +99,18 @@ void CallResult::Fill(grpc::experimental::InterceptorBatchMethods* pass,
     const auto& from = attempt_->initial_metadata();
     pass->GetRecvInitialMetadata()->insert(from.begin(), from.end());
   }
-  grpc::Status status = status_;
-  if (hooks.message) {
+  if (hooks.message && status_.ok()) {
     bool delivered = false;
     void* into = pass->GetRecvMessage();
-    status =
+    grpc::Status status =
         WithMessage(IdentifyReceived(identity, types, into), into, &delivered);
     if (!delivered) pass->FailHijackedRecvMessage();
+    if (hooks.status) *pass->GetRecvStatus() = std::move(status);
+  } else {
+    if (hooks.message) pass->FailHijackedRecvMessage();
+    if (hooks.status) *pass->GetRecvStatus() = status_;
   }
   if (!hooks.status) return;
-  *pass->GetRecvStatus() = status;
   MetadataRefs* trailing = pass->GetRecvTrailingMetadata();
   if (attempt_ != nullptr) {
     const auto& from = attempt_->trailing_metadata();

@@ -14,6 +14,7 @@
 #include "core/call_session.h"
 #include "interceptor/attempt.h"
 #include "interceptor/message_identity.h"
+#include "interceptor/status_details.h"
 
 namespace grpc_resilience::internal {
 
@@ -25,7 +26,7 @@ class CallResult {
   /// After the session's kFinish. `attempt` is the last re-issued one, or null;
   /// `own_status` is that of the caller's own call where it was attempt 1, else
   /// null. Both outlive this object's use.
-  void Decide(const CallSession& session, std::string_view target,
+  void Decide(const CallSession& session, const RejectionDetails& details,
               Attempt* attempt, const grpc::Status* own_status);
   /// Instead of what Decide said.
   void OverrideStatus(grpc::Status status) { status_ = std::move(status); }

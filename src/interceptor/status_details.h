@@ -9,10 +9,19 @@
 
 namespace grpc_resilience::internal {
 
-/// `reason` and domain "grpc-resilience" in google.rpc.ErrorInfo, `retry_after` in
-/// google.rpc.RetryInfo, the target in ErrorInfo's metadata.
-std::string MakeStatusDetails(int code, const std::string& message,
-                              const std::string& reason,
-                              const std::string& target, Duration retry_after);
+/// This type is safe to use from several threads at once.
+class RejectionDetails {
+ public:
+  /// Reason BREAKER_OPEN and domain "grpc-resilience" in google.rpc.ErrorInfo, the
+  /// target in its metadata.
+  explicit RejectionDetails(const std::string& target);
+
+  /// Those, `code`, `message`, and `retry_after` in google.rpc.RetryInfo.
+  std::string Make(int code, const std::string& message,
+                   Duration retry_after) const;
+
+ private:
+  std::string error_info_;  // a Status with nothing else in it
+};
 
 }  // namespace grpc_resilience::internal

@@ -17,7 +17,9 @@ Timer::Id TimerThread::Schedule(TimePoint when, std::function<void()> run,
     started_ = true;
     std::thread([this] { Loop(); }).detach();
   }
-  if (entries_.begin()->first.second == id) changed_.Signal();
+  // Most entries are cancelled long before their time: the thread is left asleep
+  // unless it must get up earlier than it means to.
+  if (when < wakes_at_) changed_.Signal();
   return id;
 }
 
@@ -61,6 +63,7 @@ void TimerThread::Loop() {
   mu_.Lock();
   while (true) {
     if (entries_.empty()) {
+      wakes_at_ = TimePoint::max();
       changed_.Wait(&mu_);
       continue;
     }
@@ -68,6 +71,7 @@ void TimerThread::Loop() {
     const TimePoint when = first->first.first;
     const TimePoint now = Clock::Real().Now();
     if (when > now) {
+      wakes_at_ = when;
       changed_.WaitWithTimeout(&mu_, absl::FromChrono(when - now));
       continue;
     }

@@ -44,6 +44,7 @@ class TimerThread : public Timer {
   absl::CondVar changed_ ABSL_GUARDED_BY(mu_);
   std::map<Place, Entry> entries_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<Id, TimePoint> when_ ABSL_GUARDED_BY(mu_);
+  TimePoint wakes_at_ ABSL_GUARDED_BY(mu_) = TimePoint::max();
   Id next_id_ ABSL_GUARDED_BY(mu_) = 1;
   bool started_ ABSL_GUARDED_BY(mu_) = false;
 };

@@ -72,8 +72,12 @@ void UnaryCall::FirstPass(Pass pass) {
   const bool one_batch = received_ != nullptr &&
                          pass->GetRecvStatus() != nullptr &&
                          identity_.got_message != nullptr;
-  if (identity_.known &&
-      (NeedsShorterDeadline(first_) || (may_retry && !one_batch))) {
+  const bool limited_attempt = identity_.known && NeedsShorterDeadline(first_);
+  const bool own_limit =
+      limited_attempt && one_batch &&
+      OwnCallLimit::Fits(*context_, *pass->GetSendInitialMetadata());
+  if ((limited_attempt && !own_limit) ||
+      (identity_.known && may_retry && !one_batch)) {
     CaptureRequest(pass);
     PrepareReissue(pass);
     mode_.store(Mode::kHijacked, std::memory_order_release);
@@ -87,6 +91,7 @@ void UnaryCall::FirstPass(Pass pass) {
       own_metadata_ = *pass->GetSendInitialMetadata();
     }
   }
+  if (own_limit) LimitOwnCall(pass);
   mode_.store(Mode::kWatched, std::memory_order_release);
   pass->Proceed();
 }
@@ -99,10 +104,10 @@ void UnaryCall::Reject(Pass pass) {
     pass->Proceed();
     return;
   }
-  result_.Decide(*session_, plan_->target, nullptr, nullptr);
+  result_.Decide(*session_, plan_->rejection_details, nullptr, nullptr);
   TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     started_ = true;
     finished_ = true;
   }
@@ -149,7 +154,18 @@ bool UnaryCall::HasLaterInterceptors() const {
          grpc::internal::g_global_client_interceptor_factory != nullptr;
 }
 
+void UnaryCall::LimitOwnCall(Pass pass) {
+  own_call_limit_.emplace(plan_->timer, context_,
+                          static_cast<OwnCallLimit::Owner*>(this));
+  own_call_limit_->Arm(plan_->session.clock->Now(),
+                       *first_.attempt_deadline.when(),
+                       pass->GetSendInitialMetadata());
+}
+
 void UnaryCall::PrepareReissue(Pass pass) {
+  if (own_call_limit_) {
+    OwnCallLimit::RemoveHeader(pass->GetSendInitialMetadata());
+  }
   reissue_ = std::make_unique<Reissue>();
   AttemptRoute& route = reissue_->route;
   route.channel = channel_;
@@ -181,13 +197,21 @@ void UnaryCall::WatchedPass(Pass pass) {
     pass->Proceed();
     return;
   }
+  own_end_ = pass;
+  if (own_call_limit_ && !own_call_limit_->OnCallEnd()) return;
+  OwnCallEnded(pass);
+}
+
+void UnaryCall::OnLimitSettled() { OwnCallEnded(own_end_); }
+
+void UnaryCall::OwnCallEnded(Pass pass) {
   grpc::Status* status = pass->GetRecvStatus();
   const Decision decision = EndAttempt(
       *status, status->ok() ? nullptr : pass->GetRecvTrailingMetadata());
   if (decision.step != Step::kFinish) {
     PrepareReissue(pass);
     {
-      absl::MutexLock lock(&mu_);
+      CallLock lock(&mu_);
       started_ = true;
       held_.Add(pass);
     }
@@ -195,7 +219,7 @@ void UnaryCall::WatchedPass(Pass pass) {
     return;
   }
   if (!status->ok()) {
-    result_.Decide(*session_, plan_->target, nullptr, status);
+    result_.Decide(*session_, plan_->rejection_details, nullptr, status);
     *status = result_.status();
     result_.AddReport(pass->GetRecvTrailingMetadata());
   }
@@ -211,7 +235,7 @@ void UnaryCall::HijackedPass(Pass pass) {
   bool finished = false;
   bool start = false;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     finished = finished_;
     if (!finished) {
       held_.Add(pass);
@@ -230,7 +254,7 @@ void UnaryCall::HijackedPass(Pass pass) {
 void UnaryCall::CancelPass() {
   Attempt* running = nullptr;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     cancelled_.store(true, std::memory_order_release);
     if (running_ != nullptr) {
       running = running_;

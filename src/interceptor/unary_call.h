@@ -5,9 +5,11 @@
 //   watched    the caller's own call is attempt 1 and goes through gRPC as it would
 //              without us. At its end the outcome is recorded; only when it may be
 //              tried again is the receive pass held while attempts 2…n run.
+//              A limit on attempt 1 that no deadline of the call says is kept by
+//              OwnCallLimit.
 //   hijacked   attempts run as calls of our own; the receive passes are held until
 //              the result is known. For calls whose result isn't asked for in the
-//              first batch, that need a shorter deadline, or that are rejected.
+//              first batch, whose deadline must be shortened, or that are rejected.
 //
 // Who drives: exactly one thread at a time, handed on by events (first pass →
 // attempt done → timer → …); it owns everything without a lock. `mu_` orders it
@@ -25,19 +27,21 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/call_session.h"
+#include "interceptor/call_mutex.h"
 #include "interceptor/call_plan.h"
 #include "interceptor/call_result.h"
 #include "interceptor/context_access.h"
 #include "interceptor/held_passes.h"
 #include "interceptor/message_identity.h"
+#include "interceptor/own_call_limit.h"
 #include "interceptor/reissue.h"
 
 namespace grpc_resilience::internal {
 
 class UnaryCall final : public grpc::experimental::Interceptor,
                         private Attempt::Owner,
+                        private OwnCallLimit::Owner,
                         private ParentWatch::Owner {
  public:
   /// `place` is empty where the channel's list can't be looked into.
@@ -57,6 +61,8 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void WatchedPass(Pass pass);
   void HijackedPass(Pass pass);
   void CancelPass();
+  void OnLimitSettled() override;
+  void OwnCallEnded(Pass pass);
 
   // Parts of the first pass.
   Deadline CallDeadline();
@@ -64,6 +70,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void EditMetadata(Pass pass);
   void CaptureRequest(Pass pass);
   bool HasLaterInterceptors() const;
+  void LimitOwnCall(Pass pass);
   void PrepareReissue(Pass pass);
   void Reject(Pass pass);
 
@@ -101,10 +108,12 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void* received_ = nullptr;  // the caller's response object, where shown
   /// Taken before interceptors after ours could change it; empty: as it stands.
   std::optional<std::multimap<std::string, std::string>> own_metadata_;
+  std::optional<OwnCallLimit> own_call_limit_;
+  Pass own_end_ = nullptr;  // waits for own_call_limit_
   std::unique_ptr<Reissue> reissue_;
   CallResult result_;
 
-  absl::Mutex mu_;
+  CallMutex mu_;
   HeldPasses held_ ABSL_GUARDED_BY(mu_);
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;

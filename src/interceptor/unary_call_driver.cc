@@ -32,7 +32,7 @@ void UnaryCall::StartAttempt(const Decision& decision) {
       static_cast<Attempt::Owner*>(this));
   bool cancelled = false;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     running_ = &attempt;
     cancelled = cancelled_.load(std::memory_order_relaxed);
   }
@@ -42,7 +42,7 @@ void UnaryCall::StartAttempt(const Decision& decision) {
 
 void UnaryCall::OnAttemptDone() {
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     // A cancel pass may still be using it otherwise.
     if (!cancelled_.load(std::memory_order_relaxed)) running_ = nullptr;
   }
@@ -75,7 +75,7 @@ Decision UnaryCall::EndAttempt(const grpc::Status& status,
 void UnaryCall::Wait(const Decision& decision) {
   WatchParent();
   if (decision.wait_until > plan_->session.clock->Now()) {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     if (!cancelled_.load(std::memory_order_relaxed) && !parent_end_) {
       waiting_ = true;
       timer_id_ = plan_->timer->Schedule(
@@ -98,7 +98,7 @@ void UnaryCall::WatchParent() {
       std::make_unique<ParentWatch>(channel_, context_, plan_->method.c_str(),
                                     static_cast<ParentWatch::Owner*>(this));
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     watching_parent_ = true;
   }
   reissue_->watch->Start();
@@ -106,7 +106,7 @@ void UnaryCall::WatchParent() {
 
 void UnaryCall::OnTimer() {
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     waiting_ = false;
   }
   Resume();
@@ -115,7 +115,7 @@ void UnaryCall::OnTimer() {
 void UnaryCall::Resume() {
   std::optional<grpc::StatusCode> parent_end;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     parent_end = parent_end_;
   }
   if (cancelled_.load(std::memory_order_acquire) ||
@@ -132,7 +132,7 @@ void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
   bool resume = false;
   bool deliver = false;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     watching_parent_ = false;
     if (before_delivery_ > 0) {
       deliver = --before_delivery_ == 0;
@@ -152,11 +152,11 @@ void UnaryCall::Finish() {
   const grpc::Status* own_status = nullptr;
   bool stop_watch = false;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     if (mode_.load(std::memory_order_relaxed) == Mode::kWatched) {
       own_status = (*held_.begin())->GetRecvStatus();
     }
-    result_.Decide(*session_, plan_->target, attempt, own_status);
+    result_.Decide(*session_, plan_->rejection_details, attempt, own_status);
     if (parent_end_ == grpc::StatusCode::DEADLINE_EXCEEDED &&
         !result_.status().ok()) {
       result_.OverrideStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED,
@@ -168,7 +168,7 @@ void UnaryCall::Finish() {
   TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
   if (stop_watch) {
     reissue_->watch->Stop();
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     if (--before_delivery_ > 0) return;
   }
   Deliver();
@@ -181,7 +181,7 @@ void UnaryCall::Deliver() {
   }
   HeldPasses held;
   {
-    absl::MutexLock lock(&mu_);
+    CallLock lock(&mu_);
     finished_ = true;
     held = held_;
   }

@@ -25,6 +25,7 @@ class CancelTest : public WayTest {
     grpc::ClientContext context;
     EchoResponse response;
     response.add_items("old");
+    Prepare(&context);
     RunningCall call = Start(style(), channel, EchoMethod::kIdempotent,
                              &context, request, &response);
     WaitUntil([&] { return Hits(request).count() == hits; }, "the hits");
@@ -91,6 +92,7 @@ TEST_P(CancelTest, Twice) {
   request.mutable_script()->set_hang_from(2);
   grpc::ClientContext context;
   EchoResponse response;
+  Prepare(&context);
   RunningCall call = Start(style(), channel, EchoMethod::kIdempotent, &context,
                            request, &response);
   WaitUntil([&] { return Hits(request).count() == 2; }, "the second hit");
@@ -130,6 +132,7 @@ TEST_P(CancelTest, AtRandomMoments) {
   for (int i = 0; i < 100; ++i) {
     auto context = std::make_unique<grpc::ClientContext>();
     EchoResponse response;
+    Prepare(context.get());
     RunningCall call = Start(style(), channel, EchoMethod::kIdempotent,
                              context.get(), request, &response);
     std::this_thread::sleep_for(std::chrono::microseconds(90 * i));

@@ -1,5 +1,6 @@
 // The caller's deadline bounds everything; a policy's limits only shorten it.
 
+#include "interceptor/timer_thread.h"
 #include "support/end_to_end_test.h"
 #include "support/event_log.h"
 
@@ -106,6 +107,48 @@ TEST_P(DeadlineTest, AttemptLimitEndsAnAttemptNotTheCall) {
   ASSERT_THAT(hits.hits(), SizeIs(2));
   EXPECT_NEAR(hits.hits(0).time_left_ms(), 200, 30 * TimeFactor());
   EXPECT_NEAR(hits.hits(1).time_left_ms(), 200, 30 * TimeFactor());
+}
+
+// The same where no deadline of the caller's stands beside the limit: the caller's
+// own call may then be the first attempt.
+TEST_P(DeadlineTest, AttemptLimitWithoutACallersDeadline) {
+  EchoRequest request = NewRequest();
+  request.mutable_script()->set_hang_times(1);
+  EchoResponse response;
+  const CallResult result =
+      Call(NewChannel(WithAttemptLimit(RetryConfig(), milliseconds(200))),
+           EchoMethod::kIdempotent, request, &response);
+  EXPECT_TRUE(result.status.ok()) << result.status.error_message();
+  EXPECT_NEAR(Milliseconds(result.elapsed), 210, 50 * TimeFactor());
+  const HitsResponse hits = Hits(request);
+  ASSERT_THAT(hits.hits(), SizeIs(2));
+  EXPECT_NEAR(hits.hits(0).time_left_ms(), 200, 30 * TimeFactor());
+  EXPECT_NEAR(hits.hits(1).time_left_ms(), 200, 30 * TimeFactor());
+  EXPECT_THAT(Seen(hits.hits(1), "grpc-previous-rpc-attempts"),
+              ElementsAre("1"));
+}
+
+// Answers and limits that come at the same moment: each call ends once, with one of
+// the two, and no limit is left behind.
+TEST_P(DeadlineTest, AnswersAsTheLimitIsReached) {
+  constexpr int kCalls = 100;
+  const auto channel =
+      NewChannel(WithAttemptLimit(RetryConfig(2), milliseconds(20)));
+  EchoRequest request = NewRequest();
+  request.mutable_script()->set_delay_ms(20);
+  std::vector<grpc::ClientContext> contexts(kCalls);
+  std::vector<EchoResponse> responses(kCalls);
+  std::vector<RunningCall> calls;
+  for (int i = 0; i < kCalls; ++i) {
+    calls.push_back(Start(GetParam(), channel, EchoMethod::kIdempotent,
+                          &contexts[i], request, &responses[i]));
+  }
+  for (RunningCall& call : calls) {
+    const StatusCode code = call.Wait().status.error_code();
+    EXPECT_TRUE(code == StatusCode::OK || code == StatusCode::DEADLINE_EXCEEDED)
+        << code;
+  }
+  EXPECT_EQ(internal::TimerThread::OfProcess()->pending(), 0u);
 }
 
 // B14. The call's own deadline is never retried.

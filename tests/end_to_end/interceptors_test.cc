@@ -132,7 +132,8 @@ INSTANTIATE_TEST_SUITE_P(, InterceptorsTest, AllWays(), WayName);
 INSTANTIATE_TEST_SUITE_P(
     , ReissuingHijackerTest,
     testing::Combine(testing::Values(CallStyle::kSync, CallStyle::kCallback),
-                     testing::Values(Way::kWatched, Way::kHijacked)),
+                     testing::Values(Way::kWatched, Way::kLimited,
+                                     Way::kHijacked)),
     WayName);
 
 }  // namespace

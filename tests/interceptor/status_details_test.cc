@@ -11,8 +11,8 @@ namespace {
 
 TEST(StatusDetailsTest, CarriesErrorInfoAndRetryInfo) {
   const std::string bytes =
-      MakeStatusDetails(14, "open", "BREAKER_OPEN", "payments:443",
-                        std::chrono::milliseconds(1250));
+      RejectionDetails("payments:443")
+          .Make(14, "open", std::chrono::milliseconds(1250));
   rpc::v1::Status status;
   ASSERT_TRUE(status.ParseFromString(bytes));
   EXPECT_EQ(status.code(), 14);
@@ -37,7 +37,7 @@ TEST(StatusDetailsTest, CarriesErrorInfoAndRetryInfo) {
 
 // The bytes are those of google.rpc.Status (field numbers of googleapis).
 TEST(StatusDetailsTest, IsWireCompatible) {
-  const std::string bytes = MakeStatusDetails(14, "m", "R", "t", Duration(0));
+  const std::string bytes = RejectionDetails("t").Make(14, "m", Duration(0));
   ASSERT_GE(bytes.size(), 5u);
   EXPECT_EQ(bytes[0], 0x08);  // code: field 1, varint
   EXPECT_EQ(bytes[1], 14);

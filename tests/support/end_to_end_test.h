@@ -142,6 +142,8 @@ class EndToEndTest : public testing::Test {
 enum class Way {
   /// The caller's own call is the first attempt, where the style allows it.
   kWatched,
+  /// As kWatched, with a limit on each attempt and no deadline of the caller's.
+  kLimited,
   /// Every attempt is a call of the library's own.
   kHijacked,
 };
@@ -160,8 +162,11 @@ class CallTest : public EndToEndTest {
   CallResult Call(const std::shared_ptr<grpc::Channel>& channel,
                   EchoMethod method, grpc::ClientContext* context,
                   const EchoRequest& request, EchoResponse* response) {
+    Prepare(context);
     return test::Call(style(), channel, method, context, request, response);
   }
+  /// For contexts of calls that are made in other ways.
+  virtual void Prepare(grpc::ClientContext*) const {}
   /// Where the response doesn't matter.
   CallResult Call(const std::shared_ptr<grpc::Channel>& channel,
                   EchoMethod method, const EchoRequest& request) {
@@ -177,7 +182,7 @@ class StyleTest : public CallTest,
   CallStyle style() const override { return GetParam(); }
 };
 
-/// For every style of call and both ways through the library.
+/// For every style of call and all ways through the library.
 class WayTest : public CallTest,
                 public testing::WithParamInterface<std::tuple<CallStyle, Way>> {
  protected:
@@ -185,22 +190,43 @@ class WayTest : public CallTest,
   Way way() const { return std::get<1>(GetParam()); }
   Config RetryConfig(int max_attempts = 3) const {
     Config config = test::RetryConfig(max_attempts);
-    if (way() == Way::kHijacked) {
+    if (way() != Way::kWatched) {
       config.DefaultMethod().retry.per_attempt_timeout =
           std::chrono::minutes(1);
     }
     return config;
   }
+  /// A limit that gRPC can't keep beside the caller's deadline takes the call over.
+  void Prepare(grpc::ClientContext* context) const override {
+    const gpr_timespec none =
+        gpr_inf_future(context->raw_deadline().clock_type);
+    if (way() == Way::kHijacked &&
+        gpr_time_cmp(context->raw_deadline(), none) == 0) {
+      SetDeadline(context, std::chrono::minutes(10));
+    }
+  }
 };
+
+inline std::string ToString(Way way) {
+  switch (way) {
+    case Way::kWatched:
+      return "Watched";
+    case Way::kLimited:
+      return "Limited";
+    case Way::kHijacked:
+      return "Hijacked";
+  }
+  return "";
+}
 
 inline auto AllWays() {
   return testing::Combine(AllCallStyles(),
-                          testing::Values(Way::kWatched, Way::kHijacked));
+                          testing::Values(Way::kWatched, Way::kLimited,
+                                          Way::kHijacked));
 }
 inline std::string WayName(
     const testing::TestParamInfo<std::tuple<CallStyle, Way>>& info) {
-  return ToString(std::get<0>(info.param)) +
-         (std::get<1>(info.param) == Way::kWatched ? "Watched" : "Hijacked");
+  return ToString(std::get<0>(info.param)) + ToString(std::get<1>(info.param));
 }
 
 }  // namespace grpc_resilience::test
