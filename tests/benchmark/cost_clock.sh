@@ -57,5 +57,8 @@ report_reject() {
   "$programs/bench_reject" "$wall_rounds" 200 >"$work/reject" || fail "bench_reject"
   ours="$(field "$work/reject" 1 2)"
   plain="$(field "$work/reject" 2 2)"
+  echo "raw reject bare_hijack $(field "$work/reject" 3 2)ns" \
+    "ratio=$(divide "$plain" "$(field "$work/reject" 3 2)")" \
+    "(floor: an interceptor that only hijacks)"
   row reject_rpc "$ours" grpc_fail_fast "$plain" ns "$(divide "$plain" "$ours")" ">=6" %.0f
 }

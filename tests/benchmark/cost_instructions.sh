@@ -2,7 +2,8 @@
 # Instruction and allocation rows of cost.sh. Sourced.
 
 # name style; plain_default_again is plain_default measured once more. With
-# +deadline each call has a deadline, as a caller that limits attempts may set.
+# +deadline each call has a deadline: only then are the attempts of ours_hijack calls
+# of the library's own, while without one the caller's own call is limited.
 instruction_variants() {
   cat <<'LIST'
 plain_default sync

@@ -1,10 +1,12 @@
-// Keeps 64 callback calls in flight, all variants in turn in one process; the
+// Keeps 64 callback calls in flight, all variants in turn in one process, each round
+// in an order of its own, so that none always follows the same other one; the
 // server is another process. Prints for each variant the medians over the
 // rounds of calls per second and of the 99th percentile of a call's time in
 // microseconds. The second plain_default is an A/A row.
 
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -12,7 +14,9 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "benchmark/calls.h"
@@ -123,11 +127,13 @@ int main(int argc, char** argv) {
                           {},
                           {}});
   }
+  std::vector<std::size_t> order(contenders.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 shuffler(20);
   for (int round = -1; round < rounds; ++round) {
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      // Each round starts with another one.
-      const std::size_t turn = i + static_cast<std::size_t>(round + 1);
-      Contender& contender = contenders[turn % contenders.size()];
+    std::shuffle(order.begin(), order.end(), shuffler);
+    for (const std::size_t turn : order) {
+      Contender& contender = contenders[turn];
       const auto [calls_per_second, p99] =
           Flight(*contender.stub, bench::MethodOf(contender.variant), length)
               .Run();
