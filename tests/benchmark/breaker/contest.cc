@@ -1,5 +1,8 @@
 #include "benchmark/breaker/contest.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -8,8 +11,24 @@
 #include <utility>
 
 #include "benchmark/measurements.h"
+#include "benchmark/usage.h"
 
 namespace grpc_resilience::bench {
+namespace {
+
+// Each thread has a processor of its own: two that take turns on one would never
+// contend.
+void Occupy(int processor) {
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(processor) % processors, &set);
+  if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0) {
+    Malfunction("no processor of its own for a thread");
+  }
+}
+
+}  // namespace
 
 void Contest::Add(std::string name, MakeCalls make_calls) {
   contestants_.push_back({std::move(name), std::move(make_calls), 1, {}});
@@ -38,6 +57,7 @@ double Contest::RunOnce(const Contestant& contestant) const {
   std::atomic<int> ready{0};
   std::vector<double> ns(threads_);
   const auto work = [&](int thread) {
+    if (threads_ > 1) Occupy(thread);
     ready.fetch_add(1);
     while (ready.load() < threads_) {
     }  // spins, so that all begin together
@@ -45,10 +65,9 @@ double Contest::RunOnce(const Contestant& contestant) const {
     contestant.make_calls(contestant.calls);
     ns[thread] = watch.Nanoseconds();
   };
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads_; ++i) others.emplace_back(work, i);
-  work(0);
-  for (std::thread& other : others) other.join();
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads_; ++i) all.emplace_back(work, i);
+  for (std::thread& thread : all) thread.join();
   const double sum = std::accumulate(ns.begin(), ns.end(), 0.0);
   return sum / threads_ / static_cast<double>(contestant.calls);
 }
