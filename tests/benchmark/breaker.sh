@@ -57,7 +57,7 @@ report_reject() {
   ours="$(of "$work/breaker" breaker_open_reject ours)"
   load="$(of "$work/breaker" breaker_open_reject one_load)"
   echo "# breaker_open_reject: 15 loads or 5 ns are allowed, whichever is more"
-  target="<=$(awk -v load="$load" 'BEGIN { print 5 > 15 * load ? 5 / load : 15 }')"
+  target="<=$(awk -v load="$load" 'BEGIN { printf "%.4g", (5 > 15 * load) ? 5 / load : 15 }')"
   row breaker_open_reject "$ours" one_load "$load" ns "$(divide "$ours" "$load")" \
     "$target" %.2f
   # Two threads hinder each other only where a rejection writes.
