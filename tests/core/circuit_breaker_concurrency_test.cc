@@ -182,20 +182,27 @@ TEST_F(CircuitBreakerConcurrencyTest, ReconfigureAmidCallsLeavesItUsable) {
 // D13
 TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
   constexpr milliseconds kOpen(20);
+  constexpr milliseconds kStep(5);
+  constexpr int kStepsPerFlip = 10;
+  constexpr std::uint64_t kCallsPerStep = 32;
   BreakerPolicy policy = WindowPolicy();
   policy.open_duration = kOpen;
-  CircuitBreaker breaker({"a", ""}, policy, {}, Clock::Real(), random_, &sink_);
+  Make(policy);
   std::atomic<bool> healthy{true};
   std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> calls{0};
   std::atomic<int> odd_snapshots{0};
 
+  // Time goes on only as the calls do, so that every spell sees some.
   std::thread world([&] {
     const auto end =
         std::chrono::steady_clock::now() + seconds(StressSeconds());
-    while (std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(milliseconds(50));
-      healthy = !healthy;
-      const BreakerSnapshot s = breaker.snapshot();
+    for (int step = 1; std::chrono::steady_clock::now() < end; ++step) {
+      const std::uint64_t enough = calls.load() + kCallsPerStep;
+      while (calls.load() < enough) std::this_thread::yield();
+      clock_.Advance(kStep);
+      if (step % kStepsPerFlip == 0) healthy = !healthy;
+      const BreakerSnapshot s = Snapshot();
       const bool odd = s.probes_in_flight < 0 || s.probes_in_flight > 2 ||
                        (s.probe_ready && s.state != State::kOpen) ||
                        (s.state != State::kHalfOpen && s.probes_in_flight > 0);
@@ -206,8 +213,10 @@ TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
   });
   InThreads(16, [&](int thread) {
     while (!over) {
-      std::optional<Permit> permit = breaker.TryAcquire();
-      std::this_thread::sleep_for(std::chrono::microseconds(100 * thread));
+      std::optional<Permit> permit = breaker_->TryAcquire();
+      // In flight for a while, some longer than others.
+      for (int i = 0; i < thread; ++i) std::this_thread::yield();
+      calls.fetch_add(1);
       if (!permit || thread == 5) continue;  // one of them drops its permits
       permit->Record(healthy ? Outcome::kSuccess : Outcome::kFailure);
     }
@@ -215,13 +224,13 @@ TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
   world.join();
 
   // Well from now on: at most one open time and its probes to go.
-  std::this_thread::sleep_for(kOpen);
-  for (int i = 0; i < 2 && breaker.state() != State::kClosed; ++i) {
-    std::optional<Permit> probe = breaker.TryAcquire();
+  clock_.Advance(kOpen);
+  for (int i = 0; i < 2 && breaker_->state() != State::kClosed; ++i) {
+    std::optional<Permit> probe = breaker_->TryAcquire();
     ASSERT_TRUE(probe.has_value());
     probe->Record(Outcome::kSuccess);
   }
-  EXPECT_EQ(breaker.state(), State::kClosed);
+  EXPECT_EQ(state(), State::kClosed);
   EXPECT_EQ(odd_snapshots.load(), 0);
   EXPECT_GT(sink_.events().size(), 2u);
   ExpectChain(sink_.events());
