@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -181,25 +182,24 @@ TEST_F(CircuitBreakerConcurrencyTest, ReconfigureAmidCallsLeavesItUsable) {
 
 // D13
 TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
-  constexpr milliseconds kOpen(20);
-  constexpr milliseconds kStep(5);
+  constexpr int kThreads = 16;
+  constexpr int kCallsPerStep = 4;
   constexpr int kStepsPerFlip = 10;
-  constexpr std::uint64_t kCallsPerStep = 32;
+  constexpr milliseconds kStep(5);
+  constexpr milliseconds kOpen(20);
   BreakerPolicy policy = WindowPolicy();
   policy.open_duration = kOpen;
   Make(policy);
   std::atomic<bool> healthy{true};
-  std::atomic<bool> over{false};
-  std::atomic<std::uint64_t> calls{0};
+  std::atomic<int> last_step{std::numeric_limits<int>::max()};
   std::atomic<int> odd_snapshots{0};
+  // Fake time goes on in step with the calls, but amid them.
+  RoundBarrier step_over(kThreads + 1);
 
-  // Time goes on only as the calls do, so that every spell sees some.
   std::thread world([&] {
     const auto end =
         std::chrono::steady_clock::now() + seconds(StressSeconds());
-    for (int step = 1; std::chrono::steady_clock::now() < end; ++step) {
-      const std::uint64_t enough = calls.load() + kCallsPerStep;
-      while (calls.load() < enough) std::this_thread::yield();
+    for (int step = 0; step <= last_step; ++step) {
       clock_.Advance(kStep);
       if (step % kStepsPerFlip == 0) healthy = !healthy;
       const BreakerSnapshot s = Snapshot();
@@ -207,18 +207,25 @@ TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
                        (s.probe_ready && s.state != State::kOpen) ||
                        (s.state != State::kHalfOpen && s.probes_in_flight > 0);
       odd_snapshots += odd ? 1 : 0;
+      // Not this one: a thread may have begun it already, or not yet.
+      if (std::chrono::steady_clock::now() >= end && last_step > step + 1) {
+        last_step = step + 1;
+      }
+      step_over.Wait();
     }
-    healthy = true;
-    over = true;
   });
-  InThreads(16, [&](int thread) {
-    while (!over) {
-      std::optional<Permit> permit = breaker_->TryAcquire();
-      // In flight for a while, some longer than others.
-      for (int i = 0; i < thread; ++i) std::this_thread::yield();
-      calls.fetch_add(1);
-      if (!permit || thread == 5) continue;  // one of them drops its permits
-      permit->Record(healthy ? Outcome::kSuccess : Outcome::kFailure);
+  InThreads(kThreads, [&](int thread) {
+    std::optional<Permit> held;  // until the next call, be it steps later
+    for (int step = 0; step <= last_step; ++step) {
+      for (int call = 0; call < kCallsPerStep; ++call) {
+        std::optional<Permit> permit = breaker_->TryAcquire();
+        const bool drops = thread == 5;
+        if (held && !drops) {
+          held->Record(healthy ? Outcome::kSuccess : Outcome::kFailure);
+        }
+        held = std::move(permit);
+      }
+      step_over.Wait();
     }
   });
   world.join();
