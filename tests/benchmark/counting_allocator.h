@@ -1,4 +1,5 @@
-// Counts what the process allocates. Linked into bench_allocations only.
+// Counts what the process allocates. Linked into bench_allocations and
+// bench_breaker only.
 
 #pragma once
 

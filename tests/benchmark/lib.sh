@@ -46,10 +46,16 @@ row() {
   echo "bench $1 ours=$ours$5 peer=$3:$peer$5 ratio=$6 target=$7 $(verdict "$6" "$7")"
 }
 
-# The machine and the versions that the figures are from.
-header() {
+# The machine that the figures are from, and the compiler.
+machine() {
   local build="$1" compiler
   compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")"
   echo "# machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr)"
-  echo "# gRPC $(pkg-config --modversion grpc++), $("$compiler" --version | head -n 1), Release -O2, $(valgrind --version)"
+  echo "# $("$compiler" --version | head -n 1), Release -O2"
+}
+
+# The same, with what else `run.sh cost` depends on.
+header() {
+  machine "$1"
+  echo "# gRPC $(pkg-config --modversion grpc++), $(valgrind --version)"
 }

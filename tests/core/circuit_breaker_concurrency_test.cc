@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -181,47 +182,62 @@ TEST_F(CircuitBreakerConcurrencyTest, ReconfigureAmidCallsLeavesItUsable) {
 
 // D13
 TEST_F(CircuitBreakerConcurrencyTest, StressClosesSoonAfterTheServerIsWell) {
+  constexpr int kThreads = 16;
+  constexpr int kCallsPerStep = 4;
+  constexpr int kStepsPerFlip = 10;
+  constexpr milliseconds kStep(5);
   constexpr milliseconds kOpen(20);
   BreakerPolicy policy = WindowPolicy();
   policy.open_duration = kOpen;
-  CircuitBreaker breaker({"a", ""}, policy, {}, Clock::Real(), random_, &sink_);
+  Make(policy);
   std::atomic<bool> healthy{true};
-  std::atomic<bool> over{false};
+  std::atomic<int> last_step{std::numeric_limits<int>::max()};
   std::atomic<int> odd_snapshots{0};
+  // Fake time goes on in step with the calls, but amid them.
+  RoundBarrier step_over(kThreads + 1);
 
   std::thread world([&] {
     const auto end =
         std::chrono::steady_clock::now() + seconds(StressSeconds());
-    while (std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(milliseconds(50));
-      healthy = !healthy;
-      const BreakerSnapshot s = breaker.snapshot();
+    for (int step = 0; step <= last_step; ++step) {
+      clock_.Advance(kStep);
+      if (step % kStepsPerFlip == 0) healthy = !healthy;
+      const BreakerSnapshot s = Snapshot();
       const bool odd = s.probes_in_flight < 0 || s.probes_in_flight > 2 ||
                        (s.probe_ready && s.state != State::kOpen) ||
                        (s.state != State::kHalfOpen && s.probes_in_flight > 0);
       odd_snapshots += odd ? 1 : 0;
+      // Not this one: a thread may have begun it already, or not yet.
+      if (std::chrono::steady_clock::now() >= end && last_step > step + 1) {
+        last_step = step + 1;
+      }
+      step_over.Wait();
     }
-    healthy = true;
-    over = true;
   });
-  InThreads(16, [&](int thread) {
-    while (!over) {
-      std::optional<Permit> permit = breaker.TryAcquire();
-      std::this_thread::sleep_for(std::chrono::microseconds(100 * thread));
-      if (!permit || thread == 5) continue;  // one of them drops its permits
-      permit->Record(healthy ? Outcome::kSuccess : Outcome::kFailure);
+  InThreads(kThreads, [&](int thread) {
+    std::optional<Permit> held;  // until the next call, be it steps later
+    for (int step = 0; step <= last_step; ++step) {
+      for (int call = 0; call < kCallsPerStep; ++call) {
+        std::optional<Permit> permit = breaker_->TryAcquire();
+        const bool drops = thread == 5;
+        if (held && !drops) {
+          held->Record(healthy ? Outcome::kSuccess : Outcome::kFailure);
+        }
+        held = std::move(permit);
+      }
+      step_over.Wait();
     }
   });
   world.join();
 
   // Well from now on: at most one open time and its probes to go.
-  std::this_thread::sleep_for(kOpen);
-  for (int i = 0; i < 2 && breaker.state() != State::kClosed; ++i) {
-    std::optional<Permit> probe = breaker.TryAcquire();
+  clock_.Advance(kOpen);
+  for (int i = 0; i < 2 && breaker_->state() != State::kClosed; ++i) {
+    std::optional<Permit> probe = breaker_->TryAcquire();
     ASSERT_TRUE(probe.has_value());
     probe->Record(Outcome::kSuccess);
   }
-  EXPECT_EQ(breaker.state(), State::kClosed);
+  EXPECT_EQ(state(), State::kClosed);
   EXPECT_EQ(odd_snapshots.load(), 0);
   EXPECT_GT(sink_.events().size(), 2u);
   ExpectChain(sink_.events());
