@@ -22,8 +22,13 @@ if(GRPC_RESILIENCE_SANITIZE)
     -fsanitize=${GRPC_RESILIENCE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${GRPC_RESILIENCE_SANITIZE})
   if(GRPC_RESILIENCE_SANITIZE MATCHES "thread")
-    add_compile_options(
-      "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/support/sanitizers/thread_ignorelist.txt")
+    set(ignorelist "${PROJECT_SOURCE_DIR}/tests/support/sanitizers/thread_ignorelist.txt")
+    # Neither Ninja nor ccache looks into the list.
+    file(MD5 "${ignorelist}" ignorelist_digest)
+    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+      CMAKE_CONFIGURE_DEPENDS "${ignorelist}")
+    add_compile_options("-fsanitize-ignorelist=${ignorelist}")
+    add_compile_definitions("GRPC_RESILIENCE_IGNORELIST=${ignorelist_digest}")
   endif()
 endif()
 

@@ -8,6 +8,7 @@
 
 #include "interceptor/context_access.h"
 #include "interceptor/inner_call_scope.h"
+#include "interceptor/thread_handover.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -68,13 +69,13 @@ void Attempt::Perform(Received* into) {
   ops.ClientRecvStatus(&context_, &status_);
   ops.set_core_cq_tag(&done_);
   grpc::internal::Call call = call_;
-  sent_.store(true, std::memory_order_release);
+  HandOver(&done_);
   call.PerformOps(&ops);
 }
 
 void Attempt::OnDone(grpc_completion_queue_functor* done, int ok) {
+  TakeOver(done);
   Attempt* attempt = static_cast<Done*>(done)->attempt;
-  static_cast<void>(attempt->sent_.load(std::memory_order_acquire));
   bool parsed = ok != 0;
   void* tag = nullptr;
   const bool over = std::visit(
@@ -88,7 +89,7 @@ void Attempt::OnDone(grpc_completion_queue_functor* done, int ok) {
       },
       attempt->ops_);
   // Not over: interceptors after ours go on with it, and this runs once more.
-  if (!over) return;
+  if (!over) return HandOver(done);
   attempt->parsed_ = parsed;
   attempt->owner_->OnAttemptDone();
 }

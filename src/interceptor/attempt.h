@@ -10,7 +10,6 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
-#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -121,8 +120,6 @@ class Attempt {
   grpc::internal::Call call_;
   Done done_;
   grpc::Status status_;
-  /// Hands what was set up over to the thread that hears of the end.
-  std::atomic<bool> sent_{false};
   bool parsed_ = false;
   std::unique_ptr<google::protobuf::MessageLite> object_;
   grpc::ByteBuffer bytes_;

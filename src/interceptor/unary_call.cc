@@ -4,6 +4,7 @@
 
 #include "interceptor/call_events.h"
 #include "interceptor/idempotency_key.h"
+#include "interceptor/thread_handover.h"
 #include "interceptor/wall_deadline.h"
 
 namespace grpc_resilience::internal {
@@ -23,6 +24,7 @@ UnaryCall::UnaryCall(std::shared_ptr<const CallPlan> plan,
       place_(place) {}
 
 void UnaryCall::Intercept(Pass pass) {
+  TakeOver(this);
   // First of all: nothing else may be asked of a cancel pass.
   if (pass->QueryInterceptionHookPoint(Hook::PRE_SEND_CANCEL)) {
     CancelPass();
@@ -92,6 +94,7 @@ void UnaryCall::FirstPass(Pass pass) {
     }
   }
   if (own_limit) LimitOwnCall(pass);
+  HandOver(this);
   mode_.store(Mode::kWatched, std::memory_order_release);
   pass->Proceed();
 }
@@ -224,6 +227,7 @@ void UnaryCall::OwnCallEnded(Pass pass) {
     result_.AddReport(pass->GetRecvTrailingMetadata());
   }
   TellCallEnd(*plan_, *session_, status->error_code(), call_start_);
+  HandOver(context_);
   pass->Proceed();
 }
 
@@ -245,6 +249,7 @@ void UnaryCall::HijackedPass(Pass pass) {
   }
   if (finished) {
     result_.Fill(pass, identity_, plan_->types);
+    HandOver(context_);
     pass->Proceed();
   } else if (start) {
     Drive(first_);

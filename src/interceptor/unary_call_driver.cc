@@ -3,6 +3,7 @@
 
 #include "interceptor/attempt_end.h"
 #include "interceptor/call_events.h"
+#include "interceptor/thread_handover.h"
 #include "interceptor/unary_call.h"
 #include "interceptor/wall_deadline.h"
 
@@ -193,6 +194,7 @@ void UnaryCall::Deliver() {
       result_.Fill(pass, identity_, plan_->types);
     }
   }
+  HandOver(context_);
   held.ProceedAll();
 }
 

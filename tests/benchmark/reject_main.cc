@@ -104,8 +104,8 @@ class BareHijackFactory final
 
 std::shared_ptr<grpc::Channel> MakeBareHijackChannel(
     const std::string& address) {
-  std::vector<std::unique_ptr<
-      grpc::experimental::ClientInterceptorFactoryInterface>>
+  std::vector<
+      std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
       factories;
   factories.push_back(std::make_unique<BareHijackFactory>());
   grpc::ChannelArguments args = WithoutReconnects();

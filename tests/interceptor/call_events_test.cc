@@ -18,7 +18,6 @@ class CallEventsTest : public testing::Test {
  protected:
   /// One retry, 100 ms after the first attempt.
   CallEventsTest() {
-    plan_.target = "payments:443";
     plan_.method = "/pkg.Service/Method";
     plan_.policy.retry.max_attempts = 2;
     plan_.policy.retry.backoff.jitter = Jitter::kNone;
@@ -41,7 +40,7 @@ class CallEventsTest : public testing::Test {
 
   FakeClock clock_;
   FixedRandom random_{0.5};
-  CallPlan plan_;
+  CallPlan plan_{"payments:443"};
   std::shared_ptr<RecordingObserver> observer_ =
       std::make_shared<RecordingObserver>();
 };

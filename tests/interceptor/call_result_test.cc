@@ -85,6 +85,7 @@ class CallResultTest : public testing::Test {
   BreakerPolicy breaker_policy_;
   std::optional<CircuitBreaker> breaker_;
   SessionPlan plan_;
+  const RejectionDetails details_{kTarget};
   CallResult result_;
 };
 
@@ -94,7 +95,7 @@ TEST_F(CallResultTest, OwnStatusOfAnUneventfulCallHasNoReport) {
     Run(session, code);
     const grpc::Status own(code, "as the server said", "details");
     CallResult result;
-    result.Decide(session, kTarget, nullptr, &own);
+    result.Decide(session, details_, nullptr, &own);
     EXPECT_EQ(result.status().error_code(), code);
     EXPECT_EQ(result.status().error_message(), "as the server said");
     EXPECT_EQ(result.status().error_details(), "details");
@@ -108,7 +109,7 @@ TEST_F(CallResultTest, RetriedCallReportsAttemptsAndReason) {
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::UNAVAILABLE);
   const grpc::Status own(StatusCode::UNAVAILABLE, "down");
-  result_.Decide(session, kTarget, nullptr, &own);
+  result_.Decide(session, details_, nullptr, &own);
   EXPECT_EQ(result_.status().error_message(), "down");
   EXPECT_THAT(Report(),
               ElementsAre(Pair("grpc-resilience-attempts", "2"),
@@ -124,7 +125,7 @@ TEST_F(CallResultTest, RetryThatSucceededReportsAttemptsOnly) {
   session.OnWaitOver();
   ASSERT_EQ(session.OnAttemptEnd({}).step, Step::kFinish);
   const grpc::Status own;
-  result_.Decide(session, kTarget, nullptr, &own);
+  result_.Decide(session, details_, nullptr, &own);
   EXPECT_THAT(Report(), ElementsAre(Pair("grpc-resilience-attempts", "2")));
 }
 
@@ -134,7 +135,7 @@ TEST_F(CallResultTest, OneAttemptThatFailedIsNoEvent) {
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::UNAVAILABLE);
   const grpc::Status own(StatusCode::UNAVAILABLE, "down");
-  result_.Decide(session, kTarget, nullptr, &own);
+  result_.Decide(session, details_, nullptr, &own);
   EXPECT_THAT(Report(), IsEmpty());
 }
 
@@ -143,7 +144,7 @@ TEST_F(CallResultTest, RejectionSaysSoInStatusDetailsAndReport) {
   clock_.Advance(std::chrono::seconds(5));
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::OK);
-  result_.Decide(session, kTarget, nullptr, nullptr);
+  result_.Decide(session, details_, nullptr, nullptr);
 
   const grpc::Status& status = result_.status();
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
@@ -163,7 +164,7 @@ TEST_F(CallResultTest, OverrideTakesTheStatusAndLeavesTheReport) {
   UseOpenBreaker();
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::OK);
-  result_.Decide(session, kTarget, nullptr, nullptr);
+  result_.Decide(session, details_, nullptr, nullptr);
   result_.OverrideStatus(grpc::Status(StatusCode::CANCELLED, "by the caller"));
   EXPECT_EQ(result_.status().error_code(), StatusCode::CANCELLED);
   EXPECT_EQ(Report().size(), 2u);
@@ -198,7 +199,7 @@ TEST_F(CallResultPassTest, FillHandsOverTheRejection) {
   UseOpenBreaker();
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::OK);
-  result_.Decide(session, kTarget, nullptr, nullptr);
+  result_.Decide(session, details_, nullptr, nullptr);
 
   PassWork work;
   work.receive = [&](Pass pass) { result_.Fill(pass, Protobufs(), {}); };
@@ -216,7 +217,7 @@ TEST_F(CallResultPassTest, FillWithoutAMessageIsNoSuccess) {
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::OK);
   const grpc::Status own;
-  result_.Decide(session, kTarget, nullptr, &own);
+  result_.Decide(session, details_, nullptr, &own);
 
   PassWork work;
   work.receive = [&](Pass pass) { result_.Fill(pass, Protobufs(), {}); };
@@ -229,7 +230,7 @@ TEST_F(CallResultPassTest, FillWithoutAMessageIsNoSuccess) {
 TEST_F(CallResultPassTest, ReplaceChangesStatusAndAddsTheReport) {
   CallSession session(plan_, Deadline::None());
   Run(session, StatusCode::UNAVAILABLE);
-  result_.Decide(session, kTarget, nullptr, nullptr);
+  result_.Decide(session, details_, nullptr, nullptr);
   result_.OverrideStatus(grpc::Status(StatusCode::DEADLINE_EXCEEDED, "late"));
 
   PassWork work;

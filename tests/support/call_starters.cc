@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "interceptor/thread_handover.h"
+
 namespace grpc_resilience::test {
 namespace {
 
@@ -166,10 +168,12 @@ void StartGeneric(CallStyle style,
   Parts* const raw = parts.get();
   Done finish = [parts = std::move(parts), response,
                  done = std::move(done)](const grpc::Status& status) mutable {
+    internal::TakeOver(parts.get());
     FromBytes(parts->received, response);
     parts.reset();
     done(status);
   };
+  internal::HandOver(raw);
   if (style == CallStyle::kGenericCallback) {
     raw->stub.UnaryCall(context, raw->name, grpc::StubOptions(), &raw->sent,
                         &raw->received, std::move(finish));

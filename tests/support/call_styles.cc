@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "interceptor/thread_handover.h"
 #include "support/call_starters.h"
 #include "support/watchdog.h"
 
@@ -36,6 +37,7 @@ MetadataMap CopyOf(
 
 // Everything the caller can see on the context after the call.
 void Capture(const grpc::ClientContext& context, CallResult* result) {
+  internal::TakeOver(&context);
   result->initial_metadata = CopyOf(context.GetServerInitialMetadata());
   result->trailing_metadata = CopyOf(context.GetServerTrailingMetadata());
   result->peer = context.peer();

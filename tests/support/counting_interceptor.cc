@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "interceptor/thread_handover.h"
 #include "test_service.grpc.pb.h"
 
 namespace grpc_resilience::test {
@@ -40,8 +41,10 @@ class FailingHijacker : public Interceptor {
       methods->Proceed();
       return;
     }
+    internal::TakeOver(this);
     if (!begun_) {
       begun_ = true;
+      internal::HandOver(this);
       if (Take()) {
         methods->Hijack();
         return;
