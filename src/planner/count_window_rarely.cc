@@ -1,7 +1,6 @@
 #include "planner/count_window_rarely.h"
 
 #include <cmath>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -36,14 +35,13 @@ Share FirstOfItsClump(int window_calls, int opening, double failure_rate) {
   const int trials = kCalls / (2 * window_calls);
   int first = 0;
   for (int trial = 0; trial < trials; ++trial) {
-    for (std::size_t i = between.size(); i > 1; --i) {
-      std::swap(between[i - 1],
-                between[static_cast<std::size_t>(calls.Uniform() * i)]);
+    for (int i = window_calls - 1; i > 1; --i) {
+      std::swap(between[i - 1], between[static_cast<int>(calls.Uniform() * i)]);
     }
     // The window moves back in time: the newest outcome leaves it.
     int failures = opening - 1;
     bool reached = false;
-    for (std::size_t i = between.size(); i > 0 && !reached; --i) {
+    for (int i = window_calls - 1; i > 0 && !reached; --i) {
       failures += (calls.NextFails() ? 1 : 0) - between[i - 1];
       reached = failures >= opening;
     }

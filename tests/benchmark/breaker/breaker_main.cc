@@ -82,7 +82,9 @@ void Run(const Scenario& scenario, int rounds, double round_ns) {
   ours("ours_again", Rule::kTokenBucket);
   ours("ours_count_window", Rule::kCountWindow);
   Add(contest, scenario, "mutex_clock_window",
-      std::make_shared<bench::MutexWindow>(kOpenDuration));
+      std::make_shared<bench::MutexWindow<bench::StdMutex>>(kOpenDuration));
+  Add(contest, scenario, "absl_mutex_clock_window",
+      std::make_shared<bench::MutexWindow<bench::AbslMutex>>(kOpenDuration));
   Add(contest, scenario, "bucket_reduce",
       std::make_shared<bench::BucketReduce>(kOpenDuration));
   Add(contest, scenario, "shared_atomic",

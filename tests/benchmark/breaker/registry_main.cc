@@ -90,16 +90,20 @@ int main(int argc, char** argv) {
   std::cout << "bytes ours " << ours << std::endl;
 
   {
-    std::unordered_map<std::string, std::unique_ptr<bench::MutexWindow>> map;
-    std::cout << "bytes map_of_mutex_windows "
-              << BytesPerTarget(targets,
-                                [&](int i) {
-                                  map.emplace(
-                                      TargetName(i),
-                                      std::make_unique<bench::MutexWindow>(
-                                          std::chrono::seconds(5)));
-                                })
-              << std::endl;
+    std::unordered_map<std::string,
+                       std::unique_ptr<bench::MutexWindow<bench::StdMutex>>>
+        map;
+    std::cout
+        << "bytes map_of_mutex_windows "
+        << BytesPerTarget(
+               targets,
+               [&](int i) {
+                 map.emplace(
+                     TargetName(i),
+                     std::make_unique<bench::MutexWindow<bench::StdMutex>>(
+                         std::chrono::seconds(5)));
+               })
+        << std::endl;
   }
 
   BreakerRegistry single(defaults, 1, Clock::Real(), Random::Real(), nullptr);
