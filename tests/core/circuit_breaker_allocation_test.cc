@@ -128,7 +128,10 @@ TEST_F(CircuitBreakerAllocationTest, OnlyTheFirstCallOfARateRuleAllocates) {
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 2);  // and its window
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 0);
-    EXPECT_EQ(AllocationsOf(breaker, Outcome::kFailure), 0);
+    const int before = allocations;
+    for (int i = 0; i < 5; ++i) breaker.TryAcquire()->Record(Outcome::kFailure);
+    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(breaker.state(), State::kClosed);
   }
 }
 
