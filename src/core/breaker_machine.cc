@@ -175,6 +175,15 @@ void BreakerMachine::Reconfigure(
   ConfigureLocked();
   ResizeBucket(hot_, rules().bucket, PathLocked());
   const BreakerWord word = LoadWord(hot_);
+  if (word.state() == State::kClosed && rules().trips_on_empty_bucket &&
+      !before->rules.trips_on_empty_bucket) {
+    // An empty bucket was no reason to open before; now it would be one that
+    // no failure has brought about.
+    const std::uint32_t one_token = rules().bucket.MissingWithOneToken();
+    ChangeWord(hot_, [one_token](BreakerWord w) {
+      return w.WithMissing(std::min(w.missing(), one_token));
+    });
+  }
   if (word.state() != State::kHalfOpen) return;
   if (rules().BucketAlone()) {
     // Never without a whole token, or no probe could give the verdict; and a

@@ -83,7 +83,9 @@ std::optional<std::string> BreakerMachine::CountLocked(const Report& report,
   CountOnBudgetLocked(report.outcome);
   const Sample sample{failed, slow,
                       report.code != StatusCode::RESOURCE_EXHAUSTED};
-  if (report.slow_ticket == 0) {
+  if (!rules().HasRuleBesideBucket()) {
+    // As by CountingPath::kBucket, which knows of nothing else.
+  } else if (report.slow_ticket == 0) {
     trip_.Count(sample, now, rules());
   } else if (failed) {
     trip_.MarkFailed(report.slow_ticket, sample, now, rules());
