@@ -3,9 +3,13 @@
 //   std::shared_ptr<CircuitBreaker> breaker =
 //   registry.GetOrCreate({"payments:443", ""});
 //
-// Bounded: beyond the cap, CLOSED breakers that nobody else holds are dropped,
-// least recently created first (one that was spared counts as created then);
-// never an OPEN or HALF_OPEN one.
+// Bounded: beyond the cap, breakers that nobody else holds, that are CLOSED and
+// whose mode is AUTO are dropped, least recently created first (one that was
+// spared counts as created then); never any other. With an idle time such breakers
+// are dropped as well once nobody has asked for them for so long; a few are looked
+// at whenever one is made.
+//
+// Meant for very many: an idle breaker takes about 150 bytes with its key.
 
 #pragma once
 
@@ -14,11 +18,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
+#include "absl/container/btree_set.h"
 #include "absl/synchronization/mutex.h"
 #include "grpc_resilience/circuit_breaker.h"
 
@@ -34,10 +40,20 @@ class BreakerRegistry {
   };
   using SettingsSource = std::function<Settings(const BreakerKey& key)>;
 
+  struct Limits {
+    Limits(std::size_t most,  // NOLINT(google-explicit-constructor)
+           std::optional<Duration> idle = std::nullopt)
+        : max_breakers(most), idle_time(idle) {}
+
+    std::size_t max_breakers;
+    /// Unset: for ever. Counted in whole seconds.
+    std::optional<Duration> idle_time;
+  };
+
   /// The references must outlive every breaker handed out; `sink` may be null.
   /// `settings` is never called under the registry's lock, perhaps more than
   /// once for a key, and from any thread that calls the registry.
-  BreakerRegistry(SettingsSource settings, std::size_t max_breakers,
+  BreakerRegistry(SettingsSource settings, const Limits& limits,
                   const Clock& clock, Random& random, TransitionSink* sink);
 
   /// The breaker of that key; two callers of one key share it.
@@ -49,27 +65,23 @@ class BreakerRegistry {
   std::size_t size() const;
 
   /// Asks the settings source again for every breaker; states stay.
-  void Reconfigure(SettingsSource settings, std::size_t max_breakers);
+  void Reconfigure(SettingsSource settings, const Limits& limits);
 
  private:
   using BreakerPtr = std::shared_ptr<CircuitBreaker>;
 
   // The set finds a breaker by its own key, so that no key is stored twice.
-  struct ByKey {
+  using KeyView =
+      std::tuple<std::string_view, std::string_view, std::string_view>;
+  static KeyView ViewOf(const BreakerKey& key) {
+    return {key.target, key.method, key.custom};
+  }
+  static KeyView ViewOf(const BreakerPtr& breaker);
+  struct Less {
     using is_transparent = void;
-    static const BreakerKey& KeyOf(const BreakerKey& key) { return key; }
-    static const BreakerKey& KeyOf(const BreakerPtr& p) { return p->key(); }
-  };
-  struct Hash : ByKey {
-    template <typename T>
-    std::size_t operator()(const T& value) const {
-      return absl::Hash<BreakerKey>()(KeyOf(value));
-    }
-  };
-  struct Equal : ByKey {
     template <typename A, typename B>
     bool operator()(const A& a, const B& b) const {
-      return KeyOf(a) == KeyOf(b);
+      return ViewOf(a) < ViewOf(b);
     }
   };
 
@@ -79,13 +91,22 @@ class BreakerRegistry {
     std::uint64_t version = 0;
   };
 
+  using ContextPtr = std::shared_ptr<const internal::BreakerContext>;
+
   BreakerPtr FindLocked(const BreakerKey& key) const
       ABSL_SHARED_LOCKS_REQUIRED(mu_);
+  /// The same object for equal settings, as long as there aren't very many
+  /// different ones.
+  ContextPtr ContextOf(const Settings& settings) ABSL_LOCKS_EXCLUDED(mu_);
   /// Null when the settings have changed meanwhile. Another thread's breaker of
   /// that key wins over `fresh`.
   BreakerPtr InsertUnlessOutdated(BreakerPtr fresh, std::uint64_t version)
       ABSL_LOCKS_EXCLUDED(mu_);
   void EvictLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Takes the next in order_: away when `drop` agrees, else to the end.
+  bool DropNextLocked(const std::function<bool(const CircuitBreaker&)>& drop)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::uint32_t Seconds() const;
   SettingsInForce InForce() const ABSL_LOCKS_EXCLUDED(mu_);
 
   const Clock& clock_;
@@ -93,10 +114,12 @@ class BreakerRegistry {
   TransitionSink* const sink_;
   mutable absl::Mutex mu_;
   SettingsInForce in_force_ ABSL_GUARDED_BY(mu_);
-  std::size_t max_breakers_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_set<BreakerPtr, Hash, Equal> breakers_ ABSL_GUARDED_BY(mu_);
+  Limits limits_ ABSL_GUARDED_BY(mu_);
+  absl::btree_set<BreakerPtr, Less> breakers_ ABSL_GUARDED_BY(mu_);
   /// The same breakers, next to be looked at for eviction first.
-  std::deque<const BreakerKey*> order_ ABSL_GUARDED_BY(mu_);
+  std::deque<CircuitBreaker*> order_ ABSL_GUARDED_BY(mu_);
+  /// Used last, first.
+  std::vector<ContextPtr> contexts_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace grpc_resilience

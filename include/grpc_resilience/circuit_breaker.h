@@ -10,13 +10,13 @@
 // |------------|-----------------|---------|-----------|-------------------|
 // | CLOSED     | count           | count   | → OPEN    | –                 |
 // | OPEN       | dropped         | dropped | –         | next → HALF_OPEN  |
-// | HALF_OPEN  | enough → CLOSED | → OPEN  | –         | lost slots return |
+// | HALF_OPEN  | enough → CLOSED | → OPEN  | → OPEN    | lost slots return |
 //
 // The trip rule is the token bucket (then HALF_OPEN starts with one token, lets
 // as many calls through at once as there are tokens, opens at none and closes
-// above half full), or the count window once failure_rate_threshold is set
-// (then one failed probe opens and half_open_calls successes close). The bucket
-// is the retry budget either way; closing by the window rule fills it up.
+// above half full), or what BreakerPolicy sets (then one failed probe opens, and
+// half_open_calls successes close or lead to the ramp). The bucket is the retry
+// budget either way; closing by another rule fills it up.
 //
 // Every transition starts a new generation; a result admitted in an older one
 // changes nothing. Reading the state never changes it. Time source: the
@@ -28,11 +28,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "grpc_resilience/breaker_hot_line.h"
 #include "grpc_resilience/breaker_policy.h"
+#include "grpc_resilience/breaker_snapshot.h"
 #include "grpc_resilience/clock.h"
 #include "grpc_resilience/outcome.h"
 #include "grpc_resilience/random.h"
@@ -42,7 +45,10 @@ namespace grpc_resilience {
 
 class CircuitBreaker;
 namespace internal {
+class BreakerIdentity;
 class BreakerMachine;
+struct BreakerContext;
+struct Report;
 }  // namespace internal
 
 /// The right to send one attempt. Move-only. Recording consumes it; dropping it
@@ -50,83 +56,51 @@ class BreakerMachine;
 /// use from several threads at once.
 class Permit {
  public:
-  Permit(Permit&& other) noexcept;
-  Permit& operator=(Permit&& other) noexcept;
+  inline Permit(Permit&& other) noexcept;
+  inline Permit& operator=(Permit&& other) noexcept;
   Permit(const Permit&) = delete;
   Permit& operator=(const Permit&) = delete;
-  ~Permit();
+  inline ~Permit();
 
   /// Reports the result. `code` and `message` describe a failure for
   /// BreakerSnapshot::last_failure. A second call does nothing.
-  void Record(Outcome outcome, StatusCode code = StatusCode::UNKNOWN,
-              std::string_view message = {});
+  inline void Record(Outcome outcome, StatusCode code = StatusCode::UNKNOWN,
+                     std::string_view message = {});
+  /// Reports that there is nothing to count, and why.
+  void Ignore(IgnoredCause cause);
+
+  /// When the call becomes slow, if the breaker times calls and it isn't over.
+  std::optional<TimePoint> slow_at() const;
+  /// Counts the call as slow while it is still under way, so that hung calls
+  /// open the breaker before they end; to be called by whoever watches the call
+  /// (an adapter's timer, at slow_at, ordered with Record). The result may still
+  /// be recorded and is no second outcome. False: nothing was counted, because
+  /// it was too early, twice, for a probe, or the breaker has moved on.
+  bool MarkSlow();
 
   /// True when it was given while HALF_OPEN.
   bool is_probe() const { return probe_ != 0; }
 
  private:
   friend class CircuitBreaker;
-  Permit(CircuitBreaker* breaker, std::uint64_t generation, std::uint64_t probe)
-      : breaker_(breaker), generation_(generation), probe_(probe) {}
+  Permit(CircuitBreaker* breaker, std::uint64_t generation,
+         std::uint64_t probe = 0, TimePoint slow_at = TimePoint::max())
+      : breaker_(breaker),
+        generation_(generation),
+        probe_(probe),
+        slow_at_(slow_at) {}
+
+  internal::Report ReportOf(Outcome outcome, IgnoredCause cause) const;
+  /// What Record does when it isn't a success of a healthy breaker.
+  void Settle(CircuitBreaker& breaker, Outcome outcome, StatusCode code,
+              std::string_view message);
 
   CircuitBreaker* breaker_;  // null: consumed
   std::uint64_t generation_;
   std::uint64_t probe_;  // number of the probe, 0 for none
+  TimePoint slow_at_;    // max: not timed
+  std::uint64_t slow_ticket_ = 0;  // not 0: counted as slow already
 };
-
-/// Why and until when calls are rejected. A value type.
-struct Rejection {
-  /// Until the next probe may go; zero when one is ready but others are under
-  /// way.
-  Duration retry_after{0};
-  /// "UNAVAILABLE: connection refused": the failure that opened the breaker.
-  std::string last_failure;
-};
-
-/// All there is to see, read in one go. A value type.
-struct BreakerSnapshot {
-  BreakerKey key;
-  State state = State::kClosed;
-  std::uint64_t generation = 0;
-  /// OPEN and its time is over: the next call is let through as a probe.
-  bool probe_ready = false;
-  /// OPEN: until then; zero when probe_ready.
-  Duration retry_after{0};
-  /// Of the last transition; before the first, when the breaker was made.
-  TimePoint since;
-  /// Outcomes in the window since the last transition; 0 without a window.
-  int window_calls = 0;
-  int window_failures = 0;
-  /// In the bucket.
-  double tokens = 0;
-  int probes_in_flight = 0;
-  int probes_succeeded = 0;
-  /// Since the breaker was made.
-  std::uint64_t rejected = 0;
-  /// The failure that opened the breaker last; empty before, and after Reset.
-  std::string last_failure;
-  /// The last transitions, oldest first, at most 32.
-  std::vector<TransitionEvent> transitions;
-};
-
-namespace internal {
-
-/// All that admitting and recording read on a healthy breaker and an open one:
-/// one cache line. Written under the breaker's lock, counting aside.
-struct alignas(64) BreakerHotLine {
-  std::atomic<std::uint64_t> word{0};  ///< core/breaker_word.h
-  std::atomic<TimePoint> probe_at{TimePoint()};
-  /// Ready early: not before then, and once `rejected` has come this far.
-  std::atomic<TimePoint> early_probe_at{TimePoint()};
-  std::atomic<std::uint64_t> early_probe_rejected{0};
-  std::atomic<std::uint64_t> rejected{0};
-  std::atomic<std::uint32_t> bucket_size{0};  ///< in thousandths of a token
-  std::atomic<std::uint32_t> bucket_per_success{0};
-  std::atomic<std::uint32_t> failures_since_full{0};
-  std::atomic<bool> limits_retries{true};
-};
-
-}  // namespace internal
 
 /// This type is safe to use from several threads at once. The closed, healthy
 /// path is one atomic load to admit and one to record: no lock, clock or write.
@@ -134,15 +108,22 @@ class CircuitBreaker {
  public:
   /// `clock`, `random` and `sink` (may be null) must outlive the breaker. The
   /// policies must be valid (Config::Validate).
-  CircuitBreaker(BreakerKey key, const BreakerPolicy& policy,
+  CircuitBreaker(const BreakerKey& key, const BreakerPolicy& policy,
                  const RetryThrottlePolicy& throttle, const Clock& clock,
                  Random& random, TransitionSink* sink);
+  /// For BreakerRegistry: breakers of equal settings share a context.
+  CircuitBreaker(const BreakerKey& key,
+                 std::shared_ptr<const internal::BreakerContext> context);
   ~CircuitBreaker();
   CircuitBreaker(const CircuitBreaker&) = delete;
   CircuitBreaker& operator=(const CircuitBreaker&) = delete;
 
   /// A permit, or empty: rejected. May start a half-open round.
-  std::optional<Permit> TryAcquire();
+  std::optional<Permit> TryAcquire() {
+    const std::uint64_t word = hot_.word.load(std::memory_order_acquire);
+    if ((word & internal::kBreakerNotPlain) != 0) return TryAcquireOtherwise();
+    return Permit(this, word >> internal::kBreakerGenerationShift);
+  }
 
   /// True when TryAcquire would say no right now. Changes and counts nothing.
   bool WouldReject() const;
@@ -153,29 +134,95 @@ class CircuitBreaker {
   /// For the message of a rejected call.
   Rejection rejection() const;
 
+  /// Whatever the mode says.
   State state() const;
   BreakerSnapshot snapshot() const;
-  const BreakerKey& key() const { return key_; }
+  BreakerKey key() const;
 
-  /// Back to CLOSED with nothing counted, by an operator.
+  /// Back to CLOSED with nothing counted, by an operator. The mode stays.
   void Reset();
+
+  /// OPEN: the next call is admitted as a probe, whatever is left of the open
+  /// time. Any other state: nothing. For who learns by other means that the
+  /// target may be back.
+  void MakeProbeReady();
+
+  /// An operator's word; replaces the one before. It holds for `ttl` (range: > 0,
+  /// else nothing happens), unset: for good. kAuto ends it and knows no ttl.
+  /// Heard of by the sink with `reason`, the operator's name and cause. Results of
+  /// calls admitted before are ignored, but those of probes. The end of the time
+  /// is applied, and told, by the next call; snapshot() shows it at once. While
+  /// BreakerMode::kDisabled it has no effect.
+  void ForceMode(OperatorMode mode, std::optional<Duration> ttl,
+                 std::string_view reason);
 
   /// Takes new settings over: the state, what is left of the open time and the
   /// permits in flight stay.
   void Reconfigure(const BreakerPolicy& policy,
                    const RetryThrottlePolicy& throttle);
+  void Reconfigure(std::shared_ptr<const internal::BreakerContext> context);
 
  private:
   friend class Permit;
-  void RecordOutcome(std::uint64_t generation, std::uint64_t probe,
-                     Outcome outcome, StatusCode code,
-                     std::string_view message);
+  friend class BreakerRegistry;
+
+  std::optional<Permit> TryAcquireOtherwise();
+  void RecordOutcome(internal::Report& report);
+
+  /// Made at the first call.
+  internal::BreakerMachine& Machine() ABSL_LOCKS_EXCLUDED(mu_);
+  internal::BreakerMachine* MachineIfAny() const {
+    return machine_.load(std::memory_order_acquire);
+  }
+  void ShowFlags(const internal::BreakerContext& context);
+  std::shared_ptr<const internal::BreakerContext> context() const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  /// Nothing would be lost with it: CLOSED in AUTO.
+  bool MayBeForgotten(TimePoint now) const;
 
   internal::BreakerHotLine hot_;
-  const BreakerKey key_;
-  const Clock& clock_;
-  /// Everything that needs the lock.
-  const std::unique_ptr<internal::BreakerMachine> machine_;
+  /// Everything that needs a lock of its own; null until then.
+  std::atomic<internal::BreakerMachine*> machine_{nullptr};
+  const internal::BreakerIdentity* const identity_;  // owned
+  /// BreakerRegistry: when it was last asked for, in seconds.
+  std::atomic<std::uint32_t> last_asked_for_{0};
+  mutable absl::Mutex mu_;
+  std::shared_ptr<const internal::BreakerContext> context_ ABSL_GUARDED_BY(mu_);
 };
+
+inline Permit::Permit(Permit&& other) noexcept
+    : breaker_(std::exchange(other.breaker_, nullptr)),
+      generation_(other.generation_),
+      probe_(other.probe_),
+      slow_at_(other.slow_at_),
+      slow_ticket_(other.slow_ticket_) {}
+
+inline Permit& Permit::operator=(Permit&& other) noexcept {
+  if (this == &other) return *this;
+  Ignore(IgnoredCause::kDropped);
+  breaker_ = std::exchange(other.breaker_, nullptr);
+  generation_ = other.generation_;
+  probe_ = other.probe_;
+  slow_at_ = other.slow_at_;
+  slow_ticket_ = other.slow_ticket_;
+  return *this;
+}
+
+inline Permit::~Permit() {
+  if (breaker_ != nullptr) Ignore(IgnoredCause::kDropped);
+}
+
+inline void Permit::Record(Outcome outcome, StatusCode code,
+                           std::string_view message) {
+  CircuitBreaker* const breaker = std::exchange(breaker_, nullptr);
+  if (breaker == nullptr) return;
+  // Still its generation, CLOSED, nothing missing from the bucket, AUTO.
+  if (outcome == Outcome::kSuccess &&
+      breaker->hot_.word.load(std::memory_order_acquire) ==
+          generation_ << internal::kBreakerGenerationShift) {
+    return;
+  }
+  Settle(*breaker, outcome, code, message);
+}
 
 }  // namespace grpc_resilience

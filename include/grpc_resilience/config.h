@@ -26,6 +26,9 @@
 
 namespace grpc_resilience {
 
+/// BreakerKey::custom of the calls beyond Config::max_custom_keys.
+inline constexpr std::string_view kOverflowKey = "(other)";
+
 /// What the request and response objects of a method are.
 enum class MessageKind {
   /// Found out safely at the first call; a method whose objects can't be known
@@ -89,6 +92,15 @@ class Config : public MethodPolicies {
   /// Breakers kept at most; beyond it idle CLOSED ones that no channel uses are
   /// dropped, never an OPEN one. Range: [1, 10000000]. Default: 10000.
   int max_breakers = 10000;
+  /// A breaker that no channel uses, that is CLOSED and whose mode is AUTO is
+  /// dropped after this time; when another one is made, a few are looked at.
+  /// Range: ≥ 1 s; fractions of a second are cut off. Default unset: only
+  /// max_breakers drops.
+  std::optional<Duration> breaker_idle_time;
+  /// Different results of BreakerPolicy::key_function that get breakers of their
+  /// own, in all and for good; further ones share the breaker with the custom key
+  /// kOverflowKey. Range: [1, 1000000]. Default: 1000.
+  int max_custom_keys = 1000;
 
   const std::map<std::string, TargetConfig, std::less<>>& targets() const {
     return targets_;

@@ -11,6 +11,8 @@
 // | DEADLINE_EXCEEDED sooner                            | ignored  |
 // | RESOURCE_EXHAUSTED from the peer                    | failure  |
 // | made on this side (a message over the size limit)   | ignored  |
+// | rejected by a breaker or limit of our own           | ignored  |
+// | UNAVAILABLE of a probe that found no connection     | ignored  |
 // | cancelled by the caller                             | ignored  |
 // | every other code, unknown ones included             | success  |
 
@@ -18,6 +20,7 @@
 
 #include <grpcpp/support/status_code_enum.h>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,11 +37,16 @@ enum class Outcome { kSuccess, kFailure, kIgnored };
 enum class IgnoredCause {
   kNone,              ///< it isn't
   kCancelled,         ///< by the caller
-  kDeadlineTooShort,  ///< the attempt had less than a fair time
+  kDeadlineTooShort,  ///< the attempt had less than a fair time, or none
   kLocalError,        ///< never left this process (message too large, …)
   kDropped,           ///< the permit was dropped without a result
   kStale,             ///< admitted before the breaker's last transition
+  kOwnRejection,      ///< rejected by a breaker or limit of our own
+  kNeutralProbe,      ///< a probe that tells nothing: the channel wasn't connected
+  kUnspecified,       ///< recorded as ignored without a cause
 };
+/// Enumerators of IgnoredCause.
+inline constexpr std::size_t kIgnoredCauses = 9;
 
 std::string_view ToString(Outcome outcome);
 std::string_view ToString(IgnoredCause cause);
@@ -46,7 +54,14 @@ std::string_view ToString(IgnoredCause cause);
 std::string StatusCodeName(StatusCode code);
 
 /// Where a status was made, as far as the adapter can tell.
-enum class ErrorOrigin { kPeerOrTransport, kLocal };
+enum class ErrorOrigin {
+  kPeerOrTransport,
+  kLocal,         ///< this process, before anything was sent
+  kOwnRejection,  ///< a breaker or limit of this library, also a nested one
+  /// The channel had no connection and the attempt didn't wait for one. A failure
+  /// like any other for a call, no verdict for a probe.
+  kNotConnected,
+};
 
 /// What is known of an attempt when it ends.
 struct AttemptResult {
@@ -59,6 +74,12 @@ struct AttemptResult {
   /// The attempt had its full per_attempt_timeout, no deadline at all, or at
   /// least the breaker's min_deadline_for_failure.
   bool had_fair_time = true;
+  /// It was a probe of a half-open breaker.
+  bool is_probe = false;
+  /// The response object, for predicates; null where there is none or its type
+  /// isn't known. Valid during the call only. The gRPC adapter hands over a
+  /// `const google::protobuf::MessageLite*` for methods with protobuf messages.
+  const void* response = nullptr;
 };
 
 struct Classification {

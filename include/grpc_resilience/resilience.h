@@ -33,6 +33,7 @@
 namespace grpc_resilience {
 
 namespace internal {
+class CustomKeys;
 class Notifier;
 class PolicyTable;
 }  // namespace internal
@@ -75,9 +76,16 @@ class Resilience {
   /// Empty when there is no such breaker; creates none.
   std::optional<BreakerSnapshot> FindBreaker(
       std::string_view target, std::string_view method = {}) const;
+  std::optional<BreakerSnapshot> FindBreaker(const BreakerKey& key) const;
   /// NOT_FOUND when there is no such breaker.
   absl::Status ResetBreaker(std::string_view target,
                             std::string_view method = {});
+  absl::Status ResetBreaker(const BreakerKey& key);
+  /// CircuitBreaker::ForceMode by key. NOT_FOUND when there is no such breaker,
+  /// INVALID_ARGUMENT when `ttl` is set and not > 0.
+  absl::Status ForceBreakerMode(const BreakerKey& key, OperatorMode mode,
+                                std::optional<Duration> ttl,
+                                std::string_view reason);
 
   /// Ends every call that waits for its next attempt with UNAVAILABLE, and makes
   /// later calls single attempts. Attempts on the wire end by themselves. For
@@ -100,6 +108,10 @@ class Resilience {
   std::uint64_t version() const {
     return version_.load(std::memory_order_acquire);
   }
+
+  /// The breaker that a call belongs to, by BreakerPolicy::scope of its target.
+  /// May call the key function. Not for the path of every call.
+  BreakerKey BreakerKeyFor(std::string_view target, std::string_view method);
 
   struct ResolvedPolicy {
     MethodPolicy method;
@@ -131,6 +143,7 @@ class Resilience {
 
   const Ports ports_;
   const std::shared_ptr<internal::Notifier> notifier_;
+  const std::shared_ptr<internal::CustomKeys> custom_keys_;
   std::atomic<bool> shut_down_{false};
   std::atomic<std::uint64_t> version_{1};
   /// One update at a time.

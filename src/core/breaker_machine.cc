@@ -17,130 +17,195 @@ void StoreWord(BreakerHotLine& hot, BreakerWord word) {
   hot.word.store(word.bits(), std::memory_order_release);
 }
 
-void CountRejection(BreakerHotLine& hot) {
-  hot.rejected.fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
-BreakerMachine::BreakerMachine(const BreakerKey& key, BreakerHotLine& hot,
-                               const BreakerRules& rules, const Clock& clock,
-                               Random& random, TransitionSink* sink)
+BreakerMachine::BreakerMachine(const BreakerIdentity& identity,
+                               BreakerHotLine& hot,
+                               std::shared_ptr<const BreakerContext> context)
     : hot_(hot),
-      key_(key),
-      clock_(clock),
-      rules_(rules),
-      window_(rules.window_calls),
-      open_period_(hot, rules_.open_time, random),
-      since_(clock.Now()),
-      outbox_(sink) {
+      identity_(identity),
+      clock_(context->clock),
+      context_(std::move(context)),
+      trip_(context_->rules),
+      open_period_(open_line_, context_->random),
+      since_(identity.made_at()),
+      outbox_(context_->sink) {
   absl::MutexLock lock(&mu_);
-  ShowRulesLocked();
-  StoreWord(hot_, BreakerWord(State::kClosed, rules_.trip_rule, 0, 0));
+  ConfigureLocked();
+}
+
+CountingPath BreakerMachine::PathLocked() const {
+  if (!rules().enabled) return CountingPath::kDisabled;
+  return mode_.mode == OperatorMode::kAuto ? rules().Path()
+                                           : CountingPath::kForced;
 }
 
 std::optional<Admission> BreakerMachine::Admit(TimePoint now) {
   absl::MutexLock lock(&mu_);
-  if (!LoadWord(hot_).enabled()) return Admission{};
-  if (LoadWord(hot_).state() == State::kOpen && ProbeReady(hot_, now)) {
+  if (!rules().enabled) return Admission{};
+  EndModeLocked(now);
+  if (mode_.mode == OperatorMode::kForcedClosed) {
+    return Admission{LoadWord(hot_).generation(), 0};
+  }
+  std::optional<Admission> admission;
+  if (mode_.mode != OperatorMode::kForcedOpen) {
+    admission = AdmitByStateLocked(now);
+  }
+  if (!admission && mode_.mode == OperatorMode::kShadow) {
+    ++shadow_.would_have_rejected;
+    return Admission{kShadowGeneration, 0};
+  }
+  if (!admission) open_line_.rejected.fetch_add(1, std::memory_order_relaxed);
+  return admission;
+}
+
+std::optional<Admission> BreakerMachine::AdmitByStateLocked(TimePoint now) {
+  if (LoadWord(hot_).state() == State::kOpen && ProbeReady(open_line_, now)) {
     TransitionToLocked(State::kHalfOpen, TransitionReason::kOpenTimeOver,
                        open_period_.Why(now));
   }
+  if (ramp_.active() && ramp_.OverAt(now, rules())) {
+    TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
+                       ProbesSucceededText(round_.succeeded()));
+  }
   const BreakerWord word = LoadWord(hot_);
   if (word.state() == State::kClosed) return Admission{word.generation(), 0};
-  if (word.state() == State::kHalfOpen) {
-    round_.DropLost(now, rules_.half_open_max_wait);
-    if (HasSlotLocked(round_.in_flight())) {
-      return Admission{word.generation(), round_.Admit(now)};
-    }
-  }
-  CountRejection(hot_);
-  return std::nullopt;
+  if (word.state() == State::kOpen) return std::nullopt;
+  round_.DropLost(now, rules().half_open_max_wait);
+  const bool admitted = ramp_.active() ? ramp_.Admit(now, rules())
+                                       : HasSlotLocked(round_.in_flight());
+  if (!admitted) return std::nullopt;
+  return Admission{word.generation(), round_.Admit(now)};
 }
 
 bool BreakerMachine::WouldAdmit(TimePoint now) const {
   absl::MutexLock lock(&mu_);
   const BreakerWord word = LoadWord(hot_);
-  if (!word.enabled() || word.state() == State::kClosed) return true;
-  if (word.state() == State::kOpen) return ProbeReady(hot_, now);
+  const OperatorMode mode = mode_.At(now);
+  if (!rules().enabled || mode == OperatorMode::kForcedClosed ||
+      mode == OperatorMode::kShadow) {
+    return true;
+  }
+  if (mode == OperatorMode::kForcedOpen) return false;
+  if (word.state() == State::kClosed) return true;
+  if (word.state() == State::kOpen) return ProbeReady(open_line_, now);
+  if (ramp_.active()) {
+    return ramp_.OverAt(now, rules()) || ramp_.WouldAdmit(now, rules());
+  }
   return HasSlotLocked(
-      round_.InFlightAfterDrop(now, rules_.half_open_max_wait));
+      round_.InFlightAfterDrop(now, rules().half_open_max_wait));
 }
 
-void BreakerMachine::Record(const Report& report) {
-  absl::MutexLock lock(&mu_);
-  if (report.admission.probe != 0) {
-    RecordProbeLocked(report);
-  } else {
-    RecordCallLocked(report);
+bool BreakerMachine::HasSlotLocked(int in_flight) const {
+  if (rules().BucketAlone()) {
+    const auto tokens = rules().bucket.WholeTokens(LoadWord(hot_).missing());
+    return in_flight < static_cast<int>(tokens);
   }
+  return in_flight < rules().half_open_max_in_flight &&
+         in_flight + round_.succeeded() < rules().half_open_calls;
 }
 
 void BreakerMachine::Reset() {
   absl::MutexLock lock(&mu_);
   last_failure_ = nullptr;
+  open_period_.Restart();
   if (LoadWord(hot_).state() != State::kClosed) {
     TransitionToLocked(State::kClosed, TransitionReason::kReset, "reset");
     return;
   }
-  window_.Clear();
+  trip_.Clear();
   hot_.failures_since_full.store(0, std::memory_order_relaxed);
-  StoreWord(hot_, LoadWord(hot_).WithMissing(0));
+  ChangeWord(hot_, [](BreakerWord word) { return word.WithMissing(0); });
 }
 
-void BreakerMachine::Reconfigure(const BreakerRules& rules) {
+void BreakerMachine::MakeProbeReady() {
   absl::MutexLock lock(&mu_);
-  const TokenBucket bucket_before = rules_.bucket;
-  const TripRule rule_before = rules_.trip_rule;
-  rules_ = rules;
-  window_.Resize(rules_.window_calls);
-  ShowRulesLocked();
-  ResizeBucketLocked(bucket_before, rule_before);
-  // Fewer successes may be asked for than there are: then no probe would follow
-  // that could give the verdict.
-  if (rules_.trip_rule == TripRule::kCountWindow &&
-      LoadWord(hot_).state() == State::kHalfOpen &&
-      round_.succeeded() >= rules_.half_open_calls) {
-    TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
-                       ProbesSucceededText(round_.succeeded()));
-  }
+  if (LoadWord(hot_).state() == State::kOpen) open_period_.MakeReady();
 }
 
-Rejection BreakerMachine::rejection(TimePoint now) const {
-  Rejection rejection;
-  std::shared_ptr<const std::string> last_failure;
-  {
-    absl::MutexLock lock(&mu_);
-    last_failure = last_failure_;
-    if (LoadWord(hot_).state() == State::kOpen) {
-      rejection.retry_after = TimeUntilProbe(hot_, now);
-    }
-  }
-  if (last_failure != nullptr) rejection.last_failure = *last_failure;
-  return rejection;
-}
-
-BreakerSnapshot BreakerMachine::snapshot(TimePoint now) const {
-  BreakerSnapshot snapshot;
-  snapshot.key = key_;
+void BreakerMachine::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
+                               std::string_view reason) {
+  const TimePoint now = clock_.Now();
   absl::MutexLock lock(&mu_);
+  EndModeLocked(now);
+  if (mode == OperatorMode::kAuto) {
+    if (mode_.mode == OperatorMode::kAuto) return;
+    ttl.reset();
+  }
+  ModeOverride forced{mode, std::nullopt, std::string(reason)};
+  if (ttl) forced.until = SaturatingAdd(now, *ttl);
+  SetModeLocked(std::move(forced), TransitionReason::kModeForced,
+                ModeForcedText(mode, ttl, reason), now);
+}
+
+void BreakerMachine::EndModeLocked(TimePoint now) {
+  if (!mode_.OverAt(now)) return;
+  SetModeLocked(ModeOverride(), TransitionReason::kModeOver,
+                ModeOverText(mode_.mode), now);
+}
+
+void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
+                                   std::string why, TimePoint now) {
+  const bool counted_budget_only = mode_.mode == OperatorMode::kForcedClosed;
+  mode_ = std::move(mode);
+  const CountingPath path = PathLocked();
+  const BreakerWord word = ChangeWord(hot_, [&](BreakerWord w) {
+    // What failed while nothing could open mustn't open now.
+    const bool anew = counted_budget_only && w.state() == State::kClosed;
+    return BreakerWord(w.state(), path, anew ? 0 : w.missing(),
+                       w.generation() + 1);
+  });
+  if (counted_budget_only && word.state() == State::kClosed) trip_.Clear();
+  TransitionEvent event;
+  event.from = word.state();
+  event.to = word.state();
+  event.reason = reason;
+  event.why = std::move(why);
+  event.generation = word.generation();
+  event.at = now;
+  KeepEventLocked(std::move(event));
+}
+
+void BreakerMachine::Reconfigure(
+    std::shared_ptr<const BreakerContext> context) {
+  absl::MutexLock lock(&mu_);
+  const std::shared_ptr<const BreakerContext> before =
+      std::exchange(context_, std::move(context));
+  trip_.Reconfigure(before->rules, rules());
+  ConfigureLocked();
+  ResizeBucket(hot_, rules().bucket, PathLocked());
   const BreakerWord word = LoadWord(hot_);
-  snapshot.state = word.state();
-  snapshot.generation = word.generation();
-  if (word.state() == State::kOpen) {
-    snapshot.probe_ready = ProbeReady(hot_, now);
-    snapshot.retry_after = TimeUntilProbe(hot_, now);
+  if (word.state() == State::kClosed && rules().trips_on_empty_bucket &&
+      !before->rules.trips_on_empty_bucket) {
+    // An empty bucket was no reason to open before; now it would be one that
+    // no failure has brought about.
+    const std::uint32_t one_token = rules().bucket.MissingWithOneToken();
+    ChangeWord(hot_, [one_token](BreakerWord w) {
+      return w.WithMissing(std::min(w.missing(), one_token));
+    });
   }
-  snapshot.since = since_;
-  snapshot.window_calls = window_.count();
-  snapshot.window_failures = window_.failures();
-  snapshot.tokens = rules_.bucket.Tokens(word.missing());
-  snapshot.probes_in_flight = round_.in_flight();
-  snapshot.probes_succeeded = round_.succeeded();
-  snapshot.rejected = hot_.rejected.load(std::memory_order_relaxed);
-  if (last_failure_ != nullptr) snapshot.last_failure = *last_failure_;
-  snapshot.transitions = history_;
-  return snapshot;
+  if (word.state() != State::kHalfOpen) return;
+  if (rules().BucketAlone()) {
+    // Never without a whole token, or no probe could give the verdict; and a
+    // slow start when the bucket didn't decide before.
+    const std::uint32_t one_token = rules().bucket.MissingWithOneToken();
+    StoreWord(hot_, word.WithMissing(before->rules.BucketAlone()
+                                         ? std::min(word.missing(), one_token)
+                                         : one_token));
+    ramp_.Stop();
+  } else if (!ramp_.active() &&
+             round_.succeeded() >= rules().half_open_calls) {
+    // Fewer successes may be asked for than there are: then no probe would
+    // follow that could give the verdict.
+    PassRoundLocked();
+  }
+}
+
+void BreakerMachine::ConfigureLocked() {
+  open_period_.Configure(rules().open_time, rules().open_time_reset_after,
+                         rules().early_probe_after_rejections);
+  slow_call_duration_.store(rules().slow_call_duration,
+                            std::memory_order_relaxed);
 }
 
 void BreakerMachine::TransitionToLocked(State to, TransitionReason reason,
@@ -148,153 +213,63 @@ void BreakerMachine::TransitionToLocked(State to, TransitionReason reason,
   const BreakerWord from = LoadWord(hot_);
   if (!IsLegal(from.state(), to, reason)) return;
   const TimePoint now = clock_.Now();
-  const std::uint64_t generation = from.generation() + 1;
+  TransitionEvent event;
+  event.from = from.state();
+  event.to = to;
+  event.reason = reason;
+  event.why = std::move(why);
+  event.generation = from.generation() + 1;
+  event.at = now;
   since_ = now;
-  window_.Clear();
+  trip_.Clear();
   round_.Start();
+  ramp_.Stop();
   hot_.failures_since_full.store(0, std::memory_order_relaxed);
-  if (to == State::kClosed) open_period_.Restart();
-  if (to == State::kOpen) {
-    open_period_.Start(now, rules_.early_probe_after_rejections);
-  }
+  if (to == State::kClosed) open_period_.Closed(now);
+  if (to == State::kOpen) open_period_.Start(now);
   // Last, with release: who sees the new state sees what belongs to it.
   StoreWord(hot_,
-            BreakerWord(to, from.rule(), MissingOnEntryLocked(from, to, reason),
-                        generation));
-
-  history_.push_back(
-      {key_, from.state(), to, reason, std::move(why), generation, now});
-  outbox_.Push(history_.back());
-  if (history_.size() > kHistoryLength) history_.erase(history_.begin());
+            BreakerWord(to, from.path(), MissingOnEntryLocked(from, to, reason),
+                        event.generation));
+  KeepEventLocked(std::move(event));
 }
 
 std::uint32_t BreakerMachine::MissingOnEntryLocked(
     BreakerWord from, State to, TransitionReason reason) const {
   if (reason == TransitionReason::kReset) return 0;
-  const bool by_bucket = from.rule() == TripRule::kTokenBucket;
+  const bool by_bucket = rules().BucketAlone();
   switch (to) {
     case State::kClosed:
       return by_bucket ? from.missing() : 0;
     case State::kOpen:
-      return by_bucket ? rules_.bucket.size : from.missing();
+      return by_bucket ? rules().bucket.size : from.missing();
     case State::kHalfOpen:
-      return by_bucket ? rules_.bucket.MissingWithOneToken() : from.missing();
+      return by_bucket ? rules().bucket.MissingWithOneToken() : from.missing();
   }
   return from.missing();
 }
 
-bool BreakerMachine::HasSlotLocked(int in_flight) const {
-  if (rules_.trip_rule == TripRule::kTokenBucket) {
-    const auto tokens = rules_.bucket.WholeTokens(LoadWord(hot_).missing());
-    return in_flight < static_cast<int>(tokens);
-  }
-  return in_flight < rules_.half_open_max_in_flight &&
-         in_flight + round_.succeeded() < rules_.half_open_calls;
-}
-
-void BreakerMachine::RecordCallLocked(const Report& report) {
-  switch (CountOnBucket(hot_, report.admission.generation, report.outcome)) {
-    case BucketResult::kCounted:
-    case BucketResult::kStale:
-      return;
-    case BucketResult::kWouldTrip:
-      OpenLocked(TransitionReason::kTripRule,
-                 BucketEmptyText(1 + hot_.failures_since_full.load(
-                                         std::memory_order_relaxed)),
-                 report);
-      return;
-    case BucketResult::kNoBucket:
-      RecordOnWindowLocked(report);
-      return;
-  }
-}
-
-void BreakerMachine::RecordOnWindowLocked(const Report& report) {
-  const bool failed = report.outcome == Outcome::kFailure;
-  CountOnBudgetLocked(report.outcome);
-  window_.Add(failed);
-  // Only a bad outcome may open.
-  if (failed && window_.count() >= rules_.minimum_calls &&
-      window_.failure_rate() >= rules_.failure_rate_threshold) {
-    OpenLocked(TransitionReason::kTripRule,
-               WindowTrippedText(window_.failures(), window_.count()), report);
-  }
-}
-
-void BreakerMachine::RecordProbeLocked(const Report& report) {
-  if (!round_.Finish(report.admission.probe)) return;
-  if (!LoadWord(hot_).enabled()) return;
-  if (report.outcome == Outcome::kSuccess) RecordProbeSuccessLocked();
-  if (report.outcome == Outcome::kFailure) RecordProbeFailureLocked(report);
-}
-
-void BreakerMachine::RecordProbeSuccessLocked() {
-  round_.AddSuccess();
-  CountOnBudgetLocked(Outcome::kSuccess);
-  if (rules_.trip_rule == TripRule::kTokenBucket) {
-    if (rules_.bucket.MoreThanHalfFull(LoadWord(hot_).missing())) {
-      TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
-                         "bucket more than half full");
-    }
-  } else if (round_.succeeded() >= rules_.half_open_calls) {
-    TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
-                       ProbesSucceededText(round_.succeeded()));
-  }
-}
-
-void BreakerMachine::RecordProbeFailureLocked(const Report& report) {
-  CountOnBudgetLocked(Outcome::kFailure);
-  // A fraction of a token lets no probe through, so it counts as empty.
-  if (rules_.trip_rule == TripRule::kTokenBucket &&
-      rules_.bucket.WholeTokens(LoadWord(hot_).missing()) > 0) {
-    return;
-  }
-  OpenLocked(TransitionReason::kProbeFailed, "probe failed", report);
-}
-
 void BreakerMachine::OpenLocked(TransitionReason reason, std::string why,
-                                const Report& failure) {
-  last_failure_ = std::make_shared<const std::string>(
-      FailureText(failure.code, failure.message));
+                                std::string last_failure) {
+  last_failure_ = std::make_shared<const std::string>(std::move(last_failure));
   TransitionToLocked(State::kOpen, reason, std::move(why));
 }
 
-void BreakerMachine::CountOnBudgetLocked(Outcome outcome) {
-  const BreakerWord word = LoadWord(hot_);
-  StoreWord(hot_,
-            word.WithMissing(outcome == Outcome::kFailure
-                                 ? rules_.bucket.AfterFailure(word.missing())
-                                 : rules_.bucket.AfterSuccess(word.missing())));
+void BreakerMachine::PassRoundLocked() {
+  if (!rules().ramp_permille.empty()) {
+    ramp_.Start(clock_.Now());
+    return;
+  }
+  TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
+                     ProbesSucceededText(round_.succeeded()));
 }
 
-void BreakerMachine::ResizeBucketLocked(const TokenBucket& before,
-                                        TripRule rule_before) {
-  std::uint64_t seen = hot_.word.load(std::memory_order_acquire);
-  BreakerWord changed(seen);
-  do {  // while CLOSED, other threads count without the lock
-    const BreakerWord word(seen);
-    const TokenBucket& bucket = rules_.bucket;
-    std::uint32_t missing =
-        before.MissingAfterResize(word.missing(), bucket.size);
-    if (word.state() == State::kHalfOpen &&
-        rules_.trip_rule == TripRule::kTokenBucket) {
-      // Never without a whole token, or no probe could give the verdict; and a
-      // slow start when the bucket didn't decide before.
-      missing = rule_before == TripRule::kTokenBucket
-                    ? std::min(missing, bucket.MissingWithOneToken())
-                    : bucket.MissingWithOneToken();
-    }
-    changed = word.WithMissing(missing).WithRule(rules_.trip_rule);
-  } while (!hot_.word.compare_exchange_weak(seen, changed.bits(),
-                                            std::memory_order_acq_rel,
-                                            std::memory_order_acquire));
-}
-
-void BreakerMachine::ShowRulesLocked() {
-  hot_.bucket_size.store(rules_.bucket.size, std::memory_order_relaxed);
-  hot_.bucket_per_success.store(rules_.bucket.per_success,
-                                std::memory_order_relaxed);
-  hot_.limits_retries.store(rules_.limits_retries, std::memory_order_relaxed);
+void BreakerMachine::KeepEventLocked(TransitionEvent event) {
+  event.key = identity_.key();
+  event.mode = mode_.mode;
+  history_.push_back(std::move(event));
+  outbox_.Push(history_.back());
+  if (history_.size() > kHistoryLength) history_.erase(history_.begin());
 }
 
 }  // namespace grpc_resilience::internal

@@ -1,9 +1,12 @@
 // The part of a circuit breaker that needs its lock: transitions, half-open
-// rounds, the count window, settings and history. CircuitBreaker comes here
-// when the hot line alone doesn't decide.
+// rounds, windows, operator modes and history. Made when a breaker first needs
+// it, so that an idle one is small; CircuitBreaker comes here when the hot line
+// alone doesn't decide.
 
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,18 +16,25 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "core/breaker_rules.h"
+#include "core/admission_ramp.h"
+#include "core/breaker_context.h"
+#include "core/breaker_identity.h"
 #include "core/breaker_word.h"
-#include "core/count_window.h"
 #include "core/half_open_round.h"
+#include "core/mode_override.h"
 #include "core/open_period.h"
 #include "core/transition_outbox.h"
-#include "grpc_resilience/circuit_breaker.h"
+#include "core/trip_rules.h"
+#include "grpc_resilience/breaker_hot_line.h"
+#include "grpc_resilience/breaker_snapshot.h"
 
 namespace grpc_resilience::internal {
 
-/// No breaker ever has it: what a permit with it records changes nothing.
+/// No breaker ever has these as its generation. What a permit with the first
+/// records changes nothing:
 constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
+/// Let through in SHADOW although AUTO would have rejected it.
+constexpr std::uint64_t kShadowGeneration = kNoGeneration - 1;
 
 /// What a permit is made of.
 struct Admission {
@@ -36,32 +46,62 @@ struct Admission {
 struct Report {
   Admission admission;
   Outcome outcome = Outcome::kIgnored;
+  IgnoredCause cause = IgnoredCause::kUnspecified;
   StatusCode code = StatusCode::UNKNOWN;
   std::string_view message;
+  TimePoint slow_at = TimePoint::max();
+  /// Of TripRules, when it has been counted as slow already; else 0.
+  std::uint64_t slow_ticket = 0;
+  /// Its failure is in the bucket already, which is now empty.
+  bool emptied_bucket = false;
 };
 
 /// This type is safe to use from several threads at once.
 class BreakerMachine {
  public:
-  /// All references, and `sink` unless it is null, must outlive the machine.
-  BreakerMachine(const BreakerKey& key, BreakerHotLine& hot,
-                 const BreakerRules& rules, const Clock& clock, Random& random,
-                 TransitionSink* sink);
+  /// The identity and the hot line must outlive the machine. The breaker is
+  /// CLOSED and has never been anything else.
+  BreakerMachine(const BreakerIdentity& identity, BreakerHotLine& hot,
+                 std::shared_ptr<const BreakerContext> context);
 
   /// Empty: rejected, and counted as such.
   std::optional<Admission> Admit(TimePoint now) ABSL_LOCKS_EXCLUDED(mu_);
   bool WouldAdmit(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
   void Record(const Report& report) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Counts the call as slow while it is under way. Its ticket; 0 when that
+  /// changes nothing.
+  std::uint64_t MarkSlow(const Report& report) ABSL_LOCKS_EXCLUDED(mu_);
+
   void Reset() ABSL_LOCKS_EXCLUDED(mu_);
-  void Reconfigure(const BreakerRules& rules) ABSL_LOCKS_EXCLUDED(mu_);
+  void MakeProbeReady() ABSL_LOCKS_EXCLUDED(mu_);
+  void ForceMode(OperatorMode mode, std::optional<Duration> ttl,
+                 std::string_view reason) ABSL_LOCKS_EXCLUDED(mu_);
+  void Reconfigure(std::shared_ptr<const BreakerContext> context)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   Rejection rejection(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
   BreakerSnapshot snapshot(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
+  OperatorMode ModeAt(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Need no lock:
+
+  const Clock& clock() const { return clock_; }
+  OpenLine& open_line() { return open_line_; }
+  /// When a call that begins now will be slow.
+  TimePoint SlowAt(TimePoint now) const;
+  void CountIgnored(IgnoredCause cause);
 
   /// Tells the sink of transitions. After each call that may have made one.
   void Publish() { outbox_.Deliver(); }
 
  private:
+  const BreakerRules& rules() const ABSL_SHARED_LOCKS_REQUIRED(mu_) {
+    return context_->rules;
+  }
+  CountingPath PathLocked() const ABSL_SHARED_LOCKS_REQUIRED(mu_);
+
+  // Transitions:
+
   /// The one writer of the state: a new generation with nothing counted, and
   /// the event that tells of it. A transition that isn't legal is left out.
   void TransitionToLocked(State to, TransitionReason reason, std::string why)
@@ -70,37 +110,70 @@ class BreakerMachine {
   std::uint32_t MissingOnEntryLocked(BreakerWord from, State to,
                                      TransitionReason reason) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OpenLocked(TransitionReason reason, std::string why,
+                  std::string last_failure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Enough probes have succeeded: on to the ramp, or CLOSED.
+  void PassRoundLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetModeLocked(ModeOverride mode, TransitionReason reason,
+                     std::string why, TimePoint now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndModeLocked(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void KeepEventLocked(TransitionEvent event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Admitting, by the state alone:
+
+  std::optional<Admission> AdmitByStateLocked(TimePoint now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// True when another probe may go beside `in_flight` others.
   bool HasSlotLocked(int in_flight) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
 
+  // Recording (breaker_recording.cc):
+
+  void RecordShadowLocked(const Report& report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordCallLocked(const Report& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RecordOnWindowLocked(const Report& report)
+  void RecordByRulesLocked(const Report& report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OpenByBucketLocked(const Report& report, std::uint32_t failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordProbeLocked(const Report& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordProbeSuccessLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RecordProbeFailureLocked(const Report& report)
+  void RecordProbeFailureLocked(std::string last_failure)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OpenLocked(TransitionReason reason, std::string why,
-                  const Report& failure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  /// Only where no other thread counts: not CLOSED, or by the window rule.
+  void RecordRampedLocked(const Report& report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Counts on the rules; why the breaker should open now.
+  std::optional<std::string> CountLocked(const Report& report, bool slow,
+                                         TimePoint now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// The time, where counting this report needs it.
+  TimePoint NowForLocked(const Report& report) const
+      ABSL_SHARED_LOCKS_REQUIRED(mu_);
+  /// Only where no other thread counts: not by CountingPath::kBucket.
   void CountOnBudgetLocked(Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ResizeBucketLocked(const TokenBucket& before, TripRule rule_before)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ShowRulesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::string FailureTextLocked(const Report& report) const
+      ABSL_SHARED_LOCKS_REQUIRED(mu_);
 
+  void ConfigureLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  OpenLine open_line_;
   BreakerHotLine& hot_;
-  const BreakerKey& key_;
+  const BreakerIdentity& identity_;
   const Clock& clock_;
+  std::atomic<Duration> slow_call_duration_{Duration::zero()};
+  std::array<std::atomic<std::uint64_t>, kIgnoredCauses> ignored_{};
 
   mutable absl::Mutex mu_;
-  BreakerRules rules_ ABSL_GUARDED_BY(mu_);
-  CountWindow window_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const BreakerContext> context_ ABSL_GUARDED_BY(mu_);
+  TripRules trip_ ABSL_GUARDED_BY(mu_);
   HalfOpenRound round_ ABSL_GUARDED_BY(mu_);
-  OpenPeriod open_period_ ABSL_GUARDED_BY(mu_);  // reads rules_.open_time
+  AdmissionRamp ramp_ ABSL_GUARDED_BY(mu_);
+  OpenPeriod open_period_ ABSL_GUARDED_BY(mu_);
+  ModeOverride mode_ ABSL_GUARDED_BY(mu_);
+  ShadowCounts shadow_ ABSL_GUARDED_BY(mu_);
   TimePoint since_ ABSL_GUARDED_BY(mu_);
   // Null: none. Shared, so that it is copied outside the lock.
   std::shared_ptr<const std::string> last_failure_ ABSL_GUARDED_BY(mu_);

@@ -1,10 +1,19 @@
 #include "grpc_resilience/breaker_registry.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include "core/breaker_context.h"
+#include "core/breaker_identity.h"
 
 namespace grpc_resilience {
 namespace {
+
+constexpr std::size_t kMaxContexts = 64;
+// Looked at for each breaker that is made, so that nothing scans them all.
+constexpr std::size_t kIdleChecks = 4;
+constexpr std::size_t kCapChecks = 4096;
 
 std::shared_ptr<const BreakerRegistry::SettingsSource> Shared(
     BreakerRegistry::SettingsSource source) {
@@ -15,13 +24,18 @@ std::shared_ptr<const BreakerRegistry::SettingsSource> Shared(
 }  // namespace
 
 BreakerRegistry::BreakerRegistry(SettingsSource settings,
-                                 std::size_t max_breakers, const Clock& clock,
+                                 const Limits& limits, const Clock& clock,
                                  Random& random, TransitionSink* sink)
     : clock_(clock),
       random_(random),
       sink_(sink),
       in_force_{Shared(std::move(settings)), 0},
-      max_breakers_(max_breakers) {}
+      limits_(limits) {}
+
+BreakerRegistry::KeyView BreakerRegistry::ViewOf(const BreakerPtr& breaker) {
+  const internal::BreakerIdentity& identity = *breaker->identity_;
+  return {identity.target(), identity.method(), identity.custom()};
+}
 
 std::shared_ptr<CircuitBreaker> BreakerRegistry::GetOrCreate(
     const BreakerKey& key) {
@@ -30,9 +44,12 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::GetOrCreate(
     const SettingsInForce in_force = InForce();
     const Settings settings = (*in_force.source)(key);
     breaker = InsertUnlessOutdated(
-        std::make_shared<CircuitBreaker>(
-            key, settings.breaker, settings.throttle, clock_, random_, sink_),
+        std::make_shared<CircuitBreaker>(key, ContextOf(settings)),
         in_force.version);
+  }
+  const std::uint32_t now = Seconds();
+  if (breaker->last_asked_for_.load(std::memory_order_relaxed) != now) {
+    breaker->last_asked_for_.store(now, std::memory_order_relaxed);
   }
   return breaker;
 }
@@ -44,16 +61,8 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::Find(
 }
 
 std::vector<std::shared_ptr<CircuitBreaker>> BreakerRegistry::List() const {
-  std::vector<BreakerPtr> list;
-  {
-    absl::ReaderMutexLock lock(&mu_);
-    list.assign(breakers_.begin(), breakers_.end());
-  }
-  std::sort(list.begin(), list.end(),
-            [](const BreakerPtr& a, const BreakerPtr& b) {
-              return a->key() < b->key();
-            });
-  return list;
+  absl::ReaderMutexLock lock(&mu_);
+  return {breakers_.begin(), breakers_.end()};
 }
 
 std::size_t BreakerRegistry::size() const {
@@ -62,11 +71,12 @@ std::size_t BreakerRegistry::size() const {
 }
 
 void BreakerRegistry::Reconfigure(SettingsSource settings,
-                                  std::size_t max_breakers) {
+                                  const Limits& limits) {
   {
     absl::MutexLock lock(&mu_);
     in_force_ = {Shared(std::move(settings)), in_force_.version + 1};
-    max_breakers_ = max_breakers;
+    limits_ = limits;
+    contexts_.clear();
     EvictLocked();
   }
   // Again when another Reconfigure came between: the newest settings win.
@@ -74,8 +84,7 @@ void BreakerRegistry::Reconfigure(SettingsSource settings,
   do {
     const SettingsInForce in_force = InForce();
     for (const BreakerPtr& breaker : List()) {
-      const Settings fresh = (*in_force.source)(breaker->key());
-      breaker->Reconfigure(fresh.breaker, fresh.throttle);
+      breaker->Reconfigure(ContextOf((*in_force.source)(breaker->key())));
     }
     applied = in_force.version;
   } while (applied != InForce().version);
@@ -93,24 +102,71 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::InsertUnlessOutdated(
   if (version != in_force_.version) return nullptr;
   const auto [place, inserted] = breakers_.insert(fresh);
   if (!inserted) return *place;
-  order_.push_back(&fresh->key());
+  fresh->last_asked_for_.store(Seconds(), std::memory_order_relaxed);
+  order_.push_back(fresh.get());
   EvictLocked();
   return fresh;
 }
 
-void BreakerRegistry::EvictLocked() {
-  for (std::size_t left = order_.size();
-       left > 0 && breakers_.size() > max_breakers_; --left) {
-    const BreakerKey* const key = order_.front();
-    order_.pop_front();
-    const auto place = breakers_.find(*key);
-    // Nobody else can take hold of it meanwhile: that needs the lock.
-    if (place->use_count() == 1 && (*place)->state() == State::kClosed) {
-      breakers_.erase(place);
-    } else {
-      order_.push_back(key);
-    }
+BreakerRegistry::ContextPtr BreakerRegistry::ContextOf(
+    const Settings& settings) {
+  const internal::BreakerRules rules(settings.breaker, settings.throttle);
+  absl::MutexLock lock(&mu_);
+  const auto found = std::find_if(
+      contexts_.begin(), contexts_.end(),
+      [&](const ContextPtr& context) { return context->rules == rules; });
+  if (found != contexts_.end()) {
+    std::rotate(contexts_.begin(), found, found + 1);
+    return contexts_.front();
   }
+  if (contexts_.size() == kMaxContexts) contexts_.pop_back();
+  contexts_.insert(contexts_.begin(),
+                   std::make_shared<const internal::BreakerContext>(
+                       internal::BreakerContext{rules, clock_, random_, sink_}));
+  return contexts_.front();
+}
+
+void BreakerRegistry::EvictLocked() {
+  if (limits_.idle_time) {
+    const std::uint32_t now = Seconds();
+    const auto idle = [&](const CircuitBreaker& breaker) {
+      const std::uint32_t asked =
+          breaker.last_asked_for_.load(std::memory_order_relaxed);
+      return std::chrono::seconds(now - asked) >= *limits_.idle_time;
+    };
+    const std::size_t checks = std::min(order_.size(), kIdleChecks);
+    for (std::size_t i = 0; i < checks; ++i) DropNextLocked(idle);
+  }
+  const auto any = [](const CircuitBreaker&) { return true; };
+  for (std::size_t left = std::min(order_.size(), kCapChecks);
+       left > 0 && breakers_.size() > limits_.max_breakers; --left) {
+    DropNextLocked(any);
+  }
+}
+
+bool BreakerRegistry::DropNextLocked(
+    const std::function<bool(const CircuitBreaker&)>& drop) {
+  CircuitBreaker* const breaker = order_.front();
+  order_.pop_front();
+  const auto place = breakers_.find(breaker->key());
+  // Nobody else can take hold of it meanwhile: that needs the lock.
+  const bool held = place->use_count() > 1;
+  if (!held && breaker->MayBeForgotten(clock_.Now()) && drop(*breaker)) {
+    breakers_.erase(place);
+    return true;
+  }
+  // Idle from now on at the earliest.
+  if (held) {
+    breaker->last_asked_for_.store(Seconds(), std::memory_order_relaxed);
+  }
+  order_.push_back(breaker);
+  return false;
+}
+
+std::uint32_t BreakerRegistry::Seconds() const {
+  const auto since_epoch = clock_.Now().time_since_epoch();
+  return static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count());
 }
 
 BreakerRegistry::SettingsInForce BreakerRegistry::InForce() const {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
+#include <tuple>
 
 namespace grpc_resilience::internal {
 namespace {
@@ -13,10 +15,45 @@ constexpr double kDefaultMultiplier = 1.6;
 constexpr double kDefaultJitter = 0.2;
 constexpr int kDefaultEarlyProbe = 100;
 
-TripRule TripRuleOf(const BreakerPolicy& policy) {
-  if (policy.mode == BreakerMode::kDisabled) return TripRule::kNone;
-  return policy.failure_rate_threshold ? TripRule::kCountWindow
-                                       : TripRule::kTokenBucket;
+bool SetsRuleBesideBucket(const BreakerPolicy& policy) {
+  return policy.failure_rate_threshold || policy.slow_call_rate_threshold ||
+         policy.consecutive_failures;
+}
+
+bool SetsWindow(const BreakerPolicy& policy) {
+  return policy.failure_rate_threshold || policy.slow_call_rate_threshold;
+}
+
+// Nothing else would time a call in vain.
+Duration SlowCallDurationOf(const BreakerPolicy& policy) {
+  if (!SetsWindow(policy)) return Duration::zero();
+  return std::max(policy.slow_call_duration.value_or(Duration::zero()),
+                  Duration::zero());
+}
+
+std::vector<int> PermilleOf(const std::vector<double>& shares) {
+  std::vector<int> permille;
+  for (const double share : shares) {
+    if (!(share > 0.0) || share >= 1.0) continue;  // NaN as well
+    permille.push_back(
+        std::clamp(static_cast<int>(std::lround(share * 1000)), 1, 999));
+  }
+  return permille;
+}
+
+// Fields that decide, in one tuple.
+auto Tie(const BreakerRules& r) {
+  return std::tie(
+      r.enabled, r.trips_on_empty_bucket, r.limits_retries, r.bucket.size,
+      r.bucket.per_success, r.failure_rate_threshold,
+      r.slow_call_rate_threshold, r.slow_call_duration, r.consecutive_failures,
+      r.window_calls, r.window_duration, r.window_buckets, r.minimum_calls,
+      r.open_time.initial_backoff, r.open_time.max_backoff,
+      r.open_time.backoff_multiplier, r.open_time.jitter,
+      r.open_time.jitter_ratio, r.open_time_reset_after,
+      r.early_probe_after_rejections, r.half_open_calls,
+      r.half_open_max_in_flight, r.half_open_max_wait, r.ramp_permille,
+      r.ramp_step);
 }
 
 // As A6: decimals beyond the third are dropped. The small addend keeps 0.57,
@@ -53,20 +90,42 @@ BackoffPolicy OpenTimeOf(const BreakerPolicy& policy) {
 
 BreakerRules::BreakerRules(const BreakerPolicy& policy,
                            const RetryThrottlePolicy& throttle)
-    : trip_rule(TripRuleOf(policy)),
+    : enabled(policy.mode != BreakerMode::kDisabled),
+      trips_on_empty_bucket(!SetsRuleBesideBucket(policy) ||
+                            policy.trip_on_empty_bucket.value_or(false)),
       limits_retries(throttle.limits_retries),
       bucket(BucketOf(throttle)),
-      failure_rate_threshold(policy.failure_rate_threshold.value_or(1.0)),
-      window_calls(policy.failure_rate_threshold
+      failure_rate_threshold(policy.failure_rate_threshold.value_or(0.0)),
+      slow_call_rate_threshold(policy.slow_call_rate_threshold.value_or(0.0)),
+      slow_call_duration(SlowCallDurationOf(policy)),
+      consecutive_failures(std::max(policy.consecutive_failures.value_or(0), 0)),
+      window_calls(SetsWindow(policy) && !policy.window_duration
                        ? std::clamp(policy.window_calls, 1, 100'000)
                        : 0),
-      minimum_calls(std::min(policy.minimum_calls, window_calls)),
+      window_duration(
+          SetsWindow(policy)
+              ? std::max(policy.window_duration.value_or(Duration::zero()),
+                         Duration::zero())
+              : Duration::zero()),
+      window_buckets(SetsWindow(policy) && policy.window_duration
+                         ? std::clamp(policy.window_buckets, 1, 1000)
+                         : 0),
+      minimum_calls(window_calls > 0
+                        ? std::min(policy.minimum_calls, window_calls)
+                        : policy.minimum_calls),
       open_time(OpenTimeOf(policy)),
+      open_time_reset_after(policy.open_duration_reset_after),
       early_probe_after_rejections(policy.early_probe_after_rejections.value_or(
           policy.open_duration ? 0 : kDefaultEarlyProbe)),
       half_open_calls(std::max(policy.half_open_calls, 1)),
       half_open_max_in_flight(std::max(
           policy.half_open_max_in_flight.value_or(half_open_calls), 1)),
-      half_open_max_wait(policy.half_open_max_wait) {}
+      half_open_max_wait(policy.half_open_max_wait),
+      ramp_permille(PermilleOf(policy.half_open_ramp)),
+      ramp_step(std::max(policy.half_open_ramp_step, Duration(1))) {}
+
+bool operator==(const BreakerRules& a, const BreakerRules& b) {
+  return Tie(a) == Tie(b);
+}
 
 }  // namespace grpc_resilience::internal

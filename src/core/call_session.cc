@@ -32,10 +32,12 @@ Decision CallSession::Start() {
 }
 
 Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
-  const Outcome outcome = Judge(end);
-  if (permit_) {
-    permit_->Record(outcome, end.code, end.message);
-    permit_.reset();
+  Judge(end);
+  if (CountsCalls()) {
+    last_code_ = end.code;
+    last_message_ = end.message;
+  } else {
+    Report(classification_, end.code, end.message);
   }
   if (end.code == StatusCode::OK) return Finish(StopReason::kOk);
   if (cancelled_) return FinishCancelled();
@@ -58,7 +60,8 @@ Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
   last_failure_ = LastAttemptText(end);
   if (shutdown_) return FinishShutDown();
   // Waiting for an open breaker would only end in a rejection.
-  if (plan_->breaker != nullptr && plan_->breaker->WouldReject()) {
+  if (!CountsCalls() && plan_->breaker != nullptr &&
+      plan_->breaker->WouldReject()) {
     return FinishRejected();
   }
   if (end.pushback) backoff_.Restart();
@@ -81,7 +84,7 @@ Decision CallSession::OnWaitOver() {
 }
 
 Decision CallSession::Admit(std::optional<TimePoint> now) {
-  if (plan_->breaker != nullptr) {
+  if (plan_->breaker != nullptr && !(CountsCalls() && permit_)) {
     permit_ = plan_->breaker->TryAcquire();
     if (!permit_) return FinishRejected();
   }
@@ -96,16 +99,21 @@ Decision CallSession::Begin(std::optional<TimePoint> now) {
   fair_time_ = true;
   limited_ = false;
   timed_out_ = false;
-  if (deadline_.is_none() && !retry.per_attempt_timeout) return attempt;
+  std::optional<Duration> limit = retry.per_attempt_timeout;
+  probe_limit_ = permit_ && permit_->is_probe() && plan_->probe_timeout &&
+                 (!limit || *plan_->probe_timeout < *limit);
+  if (probe_limit_) limit = plan_->probe_timeout;
+  if (deadline_.is_none() && !limit) return attempt;
 
   const TimePoint start = now ? *now : plan_->clock->Now();
   attempt.attempt_deadline = DeadlineLessReserve(start);
-  if (retry.per_attempt_timeout) {
-    const Deadline limit = Deadline::After(start, *retry.per_attempt_timeout);
-    if (Earlier(limit, attempt.attempt_deadline) == limit) {
-      attempt.attempt_deadline = limit;
-      attempt_limit_ = *limit.when();
-      limited_ = limit != deadline_;
+  if (limit) {
+    const Deadline end = Deadline::After(start, *limit);
+    if (Earlier(end, attempt.attempt_deadline) == end) {
+      attempt.attempt_deadline = end;
+      attempt_limit_ = *end.when();
+      attempt_time_ = *limit;
+      limited_ = end != deadline_;
       return attempt;  // its full time, hence a fair one
     }
   }
@@ -127,36 +135,58 @@ Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
 // it is; 5 % allow for a server whose timer is ahead of ours.
 bool CallSession::ReachedAttemptLimit(TimePoint now) const {
   return limited_ &&
-         now >= attempt_limit_ - *plan_->retry->per_attempt_timeout / 20;
+         now >= attempt_limit_ - attempt_time_ / 20;
 }
 
 bool CallSession::BudgetAllows() const {
   return plan_->breaker == nullptr || plan_->breaker->RetryAllowed();
 }
 
-Outcome CallSession::Judge(const AttemptEnd& end) {
+void CallSession::Judge(const AttemptEnd& end) {
   AttemptResult result;
   result.code = end.code;
   result.message = end.message;
   result.origin = end.origin;
   result.cancelled_by_caller = cancelled_;
   result.had_fair_time = fair_time_;
+  result.is_probe = permit_ && permit_->is_probe();
+  result.response = end.response;
   classification_ = Classify(result);
   if (plan_->outcome_predicate != nullptr && *plan_->outcome_predicate) {
     try {
       const Outcome outcome =
           (*plan_->outcome_predicate)(result, classification_.outcome);
       if (outcome != classification_.outcome) {
-        classification_ = {outcome, IgnoredCause::kNone};
+        classification_ = {outcome, outcome == Outcome::kIgnored
+                                        ? IgnoredCause::kUnspecified
+                                        : IgnoredCause::kNone};
       }
     } catch (...) {
       // The table's verdict stays.
     }
   }
-  return classification_.outcome;
+}
+
+void CallSession::Report(const Classification& verdict, StatusCode code,
+                         std::string_view message) {
+  if (!permit_) return;
+  if (verdict.outcome == Outcome::kIgnored) {
+    permit_->Ignore(verdict.cause);
+  } else {
+    permit_->Record(verdict.outcome, code, message);
+  }
+  permit_.reset();
 }
 
 Decision CallSession::Finish(StopReason reason) {
+  if (CountsCalls() && attempts_ > 0) {
+    // Cancelled between two attempts, the call came to no end of its own.
+    const bool cancelled = reason == StopReason::kCancelled;
+    Report(cancelled ? Classification{Outcome::kIgnored,
+                                      IgnoredCause::kCancelled}
+                     : classification_,
+           last_code_, last_message_);
+  }
   permit_.reset();
   reason_ = reason;
   return Decision();
@@ -173,8 +203,10 @@ Decision CallSession::FinishWithLast(StopReason reason, TimePoint now) {
   const RetryPolicy& retry = *plan_->retry;
   return Finish(reason, StatusCode::DEADLINE_EXCEEDED,
                 absl::StrCat("attempt ", attempts_, " of ", retry.max_attempts,
-                             " exceeded per_attempt_timeout (",
-                             DurationText(*retry.per_attempt_timeout), ")"));
+                             " exceeded ",
+                             probe_limit_ ? "half_open_per_attempt_timeout"
+                                          : "per_attempt_timeout",
+                             " (", DurationText(attempt_time_), ")"));
 }
 
 Decision CallSession::FinishCancelled() {
@@ -192,9 +224,19 @@ Decision CallSession::FinishRejected() {
   rejection_ = plan_->breaker->rejection();
   std::string message = "circuit breaker of target \"";
   message.append(plan_->target).append("\"");
-  const std::string& method = plan_->breaker->key().method;
-  if (!method.empty()) absl::StrAppend(&message, " method \"", method, "\"");
-  if (rejection_->retry_after > Duration::zero()) {
+  const BreakerKey key = plan_->breaker->key();
+  if (!key.method.empty()) {
+    absl::StrAppend(&message, " method \"", key.method, "\"");
+  }
+  if (!key.custom.empty()) {
+    absl::StrAppend(&message, " key \"", key.custom, "\"");
+  }
+  if (rejection_->forced_open) {
+    absl::StrAppend(&message, " is forced open by an operator");
+    if (!rejection_->forced_reason.empty()) {
+      absl::StrAppend(&message, ": ", rejection_->forced_reason);
+    }
+  } else if (rejection_->retry_after > Duration::zero()) {
     const auto in =
         std::chrono::ceil<std::chrono::milliseconds>(rejection_->retry_after);
     absl::StrAppend(&message, " is open; next probe in ", DurationText(in));

@@ -33,6 +33,9 @@ struct SessionPlan {
   bool idempotent = false;
   /// Null: no breaker (BreakerMode::kDisabled).
   CircuitBreaker* breaker = nullptr;
+  BreakerCounts breaker_counts = BreakerCounts::kAttempts;
+  /// BreakerPolicy::half_open_per_attempt_timeout.
+  std::optional<Duration> probe_timeout;
   Duration min_deadline_for_failure{0};
   /// Null: outcome.h's table.
   const OutcomePredicate* outcome_predicate = nullptr;
@@ -58,6 +61,8 @@ struct AttemptEnd {
   std::string message;
   ErrorOrigin origin = ErrorOrigin::kPeerOrTransport;
   std::optional<Pushback> pushback;
+  /// AttemptResult::response.
+  const void* response = nullptr;
 };
 
 /// A status that the library made itself.
@@ -83,13 +88,24 @@ class CallSession {
   /// The next event ends the call with UNAVAILABLE (Resilience::Shutdown).
   void OnShutdown() { shutdown_ = true; }
 
+  /// When the attempt under way (with BreakerCounts::kCalls, the call) becomes
+  /// slow for the breaker; empty when that doesn't matter.
+  std::optional<TimePoint> slow_at() const {
+    return permit_ ? permit_->slow_at() : std::nullopt;
+  }
+  /// It has come to that, and the attempt is still under way.
+  void OnSlow() {
+    if (permit_) permit_->MarkSlow();
+  }
+
   /// The call turns out to have less time (a parent call's deadline).
   void LowerDeadline(Deadline deadline) {
     deadline_ = Earlier(deadline_, deadline);
   }
 
   bool cancelled() const { return cancelled_; }
-  /// The attempt under way ends by per_attempt_timeout before the call's deadline.
+  /// The attempt under way ends by per_attempt_timeout or the limit of a probe
+  /// before the call's deadline.
   bool attempt_limited() const { return limited_; }
   /// Attempts started so far.
   int attempts() const { return attempts_; }
@@ -112,7 +128,13 @@ class CallSession {
   Deadline DeadlineLessReserve(TimePoint now) const;
   bool ReachedAttemptLimit(TimePoint now) const;
   bool BudgetAllows() const;
-  Outcome Judge(const AttemptEnd& end);
+  void Judge(const AttemptEnd& end);
+  bool CountsCalls() const {
+    return plan_->breaker_counts == BreakerCounts::kCalls;
+  }
+  /// Hands the permit back.
+  void Report(const Classification& verdict, StatusCode code,
+              std::string_view message);
 
   Decision Finish(StopReason reason);
   Decision Finish(StopReason reason, StatusCode code, std::string message);
@@ -128,12 +150,16 @@ class CallSession {
   std::optional<Permit> permit_;
   int attempts_ = 0;
   bool fair_time_ = true;    // of the attempt under way
-  bool limited_ = false;     // by per_attempt_timeout
-  TimePoint attempt_limit_;  // only when limited_
+  bool limited_ = false;     // by attempt_time_
+  Duration attempt_time_{0};
+  bool probe_limit_ = false;  // attempt_time_ is the limit of a probe
+  TimePoint attempt_limit_;   // only when limited_
   bool timed_out_ = false;   // the last attempt, at attempt_limit_
   bool cancelled_ = false;
   bool shutdown_ = false;
   Classification classification_;
+  StatusCode last_code_ = StatusCode::OK;  // of the last attempt that ended
+  std::string last_message_;  // with kCalls only
   StopReason reason_ = StopReason::kOk;
   std::string last_failure_;  // "UNAVAILABLE: message" of the last attempt
   std::optional<LocalStatus> local_status_;

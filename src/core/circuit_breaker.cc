@@ -2,123 +2,261 @@
 
 #include <utility>
 
+#include "core/breaker_context.h"
+#include "core/breaker_identity.h"
 #include "core/breaker_machine.h"
-#include "core/breaker_rules.h"
-#include "core/breaker_word.h"
 #include "core/closed_bucket.h"
 #include "core/open_period.h"
 
 namespace grpc_resilience {
 
+using internal::BreakerContext;
+using internal::BreakerIdentity;
+using internal::BreakerMachine;
 using internal::BreakerRules;
 using internal::BreakerWord;
 using internal::BucketResult;
+using internal::CountingPath;
 using internal::LoadBucket;
 using internal::LoadWord;
+using internal::Report;
 
-static_assert(sizeof(internal::BreakerHotLine) == 64);
-static_assert(std::atomic<TimePoint>::is_always_lock_free);
+// The header's inline code knows these two.
+static_assert(BreakerWord(State::kClosed, CountingPath::kBucket, 0, 1).bits() ==
+              std::uint64_t{1} << internal::kBreakerGenerationShift);
+static_assert(BreakerWord(static_cast<State>(3), static_cast<CountingPath>(3),
+                          0, 0)
+                  .bits() == internal::kBreakerNotPlain);
 
-Permit::Permit(Permit&& other) noexcept
-    : breaker_(std::exchange(other.breaker_, nullptr)),
-      generation_(other.generation_),
-      probe_(other.probe_) {}
-
-Permit& Permit::operator=(Permit&& other) noexcept {
-  if (this == &other) return *this;
-  Record(Outcome::kIgnored);
-  breaker_ = std::exchange(other.breaker_, nullptr);
-  generation_ = other.generation_;
-  probe_ = other.probe_;
-  return *this;
+Report Permit::ReportOf(Outcome outcome, IgnoredCause cause) const {
+  Report report;
+  report.admission = {generation_, probe_};
+  report.outcome = outcome;
+  report.cause = cause;
+  report.slow_at = slow_at_;
+  report.slow_ticket = slow_ticket_;
+  return report;
 }
 
-Permit::~Permit() { Record(Outcome::kIgnored); }
-
-void Permit::Record(Outcome outcome, StatusCode code,
+void Permit::Settle(CircuitBreaker& breaker, Outcome outcome, StatusCode code,
                     std::string_view message) {
+  Report report = ReportOf(outcome, IgnoredCause::kUnspecified);
+  report.code = code;
+  report.message = message;
+  breaker.RecordOutcome(report);
+}
+
+void Permit::Ignore(IgnoredCause cause) {
   CircuitBreaker* const breaker = std::exchange(breaker_, nullptr);
   if (breaker == nullptr) return;
-  breaker->RecordOutcome(generation_, probe_, outcome, code, message);
+  Report report = ReportOf(Outcome::kIgnored, cause);
+  breaker->RecordOutcome(report);
 }
 
-CircuitBreaker::CircuitBreaker(BreakerKey key, const BreakerPolicy& policy,
+std::optional<TimePoint> Permit::slow_at() const {
+  if (breaker_ == nullptr || slow_at_ == TimePoint::max()) return std::nullopt;
+  return slow_at_;
+}
+
+bool Permit::MarkSlow() {
+  if (!slow_at() || slow_ticket_ != 0 || is_probe()) return false;
+  BreakerMachine& machine = breaker_->Machine();
+  slow_ticket_ =
+      machine.MarkSlow(ReportOf(Outcome::kIgnored, IgnoredCause::kNone));
+  machine.Publish();
+  return slow_ticket_ != 0;
+}
+
+CircuitBreaker::CircuitBreaker(const BreakerKey& key,
+                               const BreakerPolicy& policy,
                                const RetryThrottlePolicy& throttle,
                                const Clock& clock, Random& random,
                                TransitionSink* sink)
-    : key_(std::move(key)),
-      clock_(clock),
-      machine_(std::make_unique<internal::BreakerMachine>(
-          key_, hot_, BreakerRules(policy, throttle), clock, random, sink)) {}
-
-CircuitBreaker::~CircuitBreaker() = default;
-
-std::optional<Permit> CircuitBreaker::TryAcquire() {
-  const BreakerWord word = LoadWord(hot_);
-  if (!word.enabled()) return Permit(this, internal::kNoGeneration, 0);
-  if (word.state() == State::kClosed) {
-    return Permit(this, word.generation(), 0);
-  }
-  const TimePoint now = clock_.Now();
-  if (word.state() == State::kOpen && !ProbeReady(hot_, now)) {
-    hot_.rejected.fetch_add(1, std::memory_order_relaxed);
-    return std::nullopt;
-  }
-  const auto admission = machine_->Admit(now);
-  machine_->Publish();
-  if (!admission) return std::nullopt;
-  return Permit(this, admission->generation, admission->probe);
+    : CircuitBreaker(key,
+                     std::make_shared<const BreakerContext>(BreakerContext{
+                         BreakerRules(policy, throttle), clock, random, sink})) {
 }
 
-void CircuitBreaker::RecordOutcome(std::uint64_t generation,
-                                   std::uint64_t probe, Outcome outcome,
-                                   StatusCode code, std::string_view message) {
-  if (probe == 0) {
-    if (outcome == Outcome::kIgnored) return;
-    if (outcome == Outcome::kSuccess && LoadWord(hot_).IsHealthy(generation)) {
-      return;
-    }
-    const BucketResult result = CountOnBucket(hot_, generation, outcome);
-    if (result == BucketResult::kCounted || result == BucketResult::kStale) {
-      return;
+CircuitBreaker::CircuitBreaker(const BreakerKey& key,
+                               std::shared_ptr<const BreakerContext> context)
+    : identity_(BreakerIdentity::Make(key, context->clock.Now()).release()),
+      context_(std::move(context)) {
+  const absl::MutexLock lock(&mu_);
+  const internal::TokenBucket& bucket = context_->rules.bucket;
+  hot_.bucket_size.store(bucket.size, std::memory_order_relaxed);
+  hot_.bucket_per_success.store(bucket.per_success, std::memory_order_relaxed);
+  ShowFlags(*context_);
+  hot_.word.store(
+      BreakerWord(State::kClosed, context_->rules.Path(), 0, 0).bits(),
+      std::memory_order_release);
+}
+
+CircuitBreaker::~CircuitBreaker() {
+  delete MachineIfAny();
+  internal::BreakerIdentityDeleter()(identity_);
+}
+
+std::optional<Permit> CircuitBreaker::TryAcquireOtherwise() {
+  const BreakerWord word = LoadWord(hot_);
+  if (word.path() == CountingPath::kDisabled) {
+    return Permit(this, internal::kNoGeneration);
+  }
+  const bool timed = hot_.times_calls.load(std::memory_order_relaxed);
+  const bool forced = word.path() == CountingPath::kForced;
+  if (!forced && !timed && word.state() == State::kClosed) {
+    return Permit(this, word.generation());
+  }
+  BreakerMachine& machine = Machine();
+  const TimePoint now = machine.clock().Now();
+  const TimePoint slow_at = timed ? machine.SlowAt(now) : TimePoint::max();
+  if (!forced && word.state() == State::kClosed) {
+    return Permit(this, word.generation(), 0, slow_at);
+  }
+  internal::OpenLine& line = machine.open_line();
+  if (!forced && word.state() == State::kOpen && !ProbeReady(line, now)) {
+    line.rejected.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+  const auto admission = machine.Admit(now);
+  machine.Publish();
+  if (!admission) return std::nullopt;
+  return Permit(this, admission->generation, admission->probe, slow_at);
+}
+
+void CircuitBreaker::RecordOutcome(Report& report) {
+  const std::uint64_t generation = report.admission.generation;
+  if (generation == internal::kNoGeneration) return;  // disabled then
+  const bool plain = report.admission.probe == 0 &&
+                     generation != internal::kShadowGeneration;
+  if (plain && report.outcome == Outcome::kIgnored) {
+    return Machine().CountIgnored(report.cause);
+  }
+  if (plain) {
+    switch (CountOnBucket(hot_, generation, report.outcome)) {
+      case BucketResult::kCounted:
+        return;
+      case BucketResult::kStale:
+        return Machine().CountIgnored(IgnoredCause::kStale);
+      case BucketResult::kEmptied:
+        report.emptied_bucket = true;
+        break;
+      case BucketResult::kWouldTrip:
+      case BucketResult::kNotAlone:
+        break;
     }
   }
-  machine_->Record({{generation, probe}, outcome, code, message});
-  machine_->Publish();
+  BreakerMachine& machine = Machine();
+  machine.Record(report);
+  machine.Publish();
 }
 
 bool CircuitBreaker::WouldReject() const {
   const BreakerWord word = LoadWord(hot_);
-  if (!word.enabled() || word.state() == State::kClosed) return false;
-  return !machine_->WouldAdmit(clock_.Now());
+  const bool forced = word.path() == CountingPath::kForced;
+  if (word.path() == CountingPath::kDisabled ||
+      (!forced && word.state() == State::kClosed)) {
+    return false;
+  }
+  const BreakerMachine& machine = *MachineIfAny();
+  return !machine.WouldAdmit(machine.clock().Now());
 }
 
 bool CircuitBreaker::RetryAllowed() const {
   const BreakerWord word = LoadWord(hot_);
-  return !word.enabled() ||
+  return word.path() == CountingPath::kDisabled ||
          !hot_.limits_retries.load(std::memory_order_relaxed) ||
          LoadBucket(hot_).MoreThanHalfFull(word.missing());
 }
 
 Rejection CircuitBreaker::rejection() const {
-  return machine_->rejection(clock_.Now());
+  const BreakerMachine* const machine = MachineIfAny();
+  if (machine == nullptr) return {};
+  return machine->rejection(machine->clock().Now());
 }
 
 State CircuitBreaker::state() const { return LoadWord(hot_).state(); }
 
+BreakerKey CircuitBreaker::key() const { return identity_->key(); }
+
 BreakerSnapshot CircuitBreaker::snapshot() const {
-  return machine_->snapshot(clock_.Now());
+  if (const BreakerMachine* const machine = MachineIfAny()) {
+    return machine->snapshot(machine->clock().Now());
+  }
+  BreakerSnapshot snapshot;  // never anything but CLOSED
+  snapshot.key = key();
+  snapshot.since = identity_->made_at();
+  snapshot.tokens = LoadBucket(hot_).Tokens(LoadWord(hot_).missing());
+  return snapshot;
 }
 
 void CircuitBreaker::Reset() {
-  machine_->Reset();
-  machine_->Publish();
+  BreakerMachine& machine = Machine();
+  machine.Reset();
+  machine.Publish();
+}
+
+void CircuitBreaker::MakeProbeReady() {
+  if (BreakerMachine* const machine = MachineIfAny()) machine->MakeProbeReady();
+}
+
+void CircuitBreaker::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
+                               std::string_view reason) {
+  if (ttl && *ttl <= Duration::zero()) return;
+  BreakerMachine& machine = Machine();
+  machine.ForceMode(mode, ttl, reason);
+  machine.Publish();
 }
 
 void CircuitBreaker::Reconfigure(const BreakerPolicy& policy,
                                  const RetryThrottlePolicy& throttle) {
-  machine_->Reconfigure(BreakerRules(policy, throttle));
-  machine_->Publish();
+  const std::shared_ptr<const BreakerContext> now = context();
+  Reconfigure(std::make_shared<const BreakerContext>(
+      BreakerContext{BreakerRules(policy, throttle), now->clock, now->random,
+                     now->sink}));
+}
+
+void CircuitBreaker::Reconfigure(
+    std::shared_ptr<const BreakerContext> context) {
+  BreakerMachine* machine = nullptr;
+  {
+    const absl::MutexLock lock(&mu_);
+    context_ = std::move(context);
+    ShowFlags(*context_);
+    machine = MachineIfAny();
+    if (machine != nullptr) {
+      machine->Reconfigure(context_);
+    } else {
+      ResizeBucket(hot_, context_->rules.bucket, context_->rules.Path());
+    }
+  }
+  if (machine != nullptr) machine->Publish();
+}
+
+BreakerMachine& CircuitBreaker::Machine() {
+  if (BreakerMachine* const machine = MachineIfAny()) return *machine;
+  const absl::MutexLock lock(&mu_);
+  if (BreakerMachine* const machine = MachineIfAny()) return *machine;
+  auto* const machine = new BreakerMachine(*identity_, hot_, context_);
+  machine_.store(machine, std::memory_order_release);
+  return *machine;
+}
+
+void CircuitBreaker::ShowFlags(const BreakerContext& context) {
+  hot_.limits_retries.store(context.rules.limits_retries,
+                            std::memory_order_relaxed);
+  hot_.times_calls.store(context.rules.TimesCalls(), std::memory_order_relaxed);
+}
+
+std::shared_ptr<const BreakerContext> CircuitBreaker::context() const {
+  const absl::MutexLock lock(&mu_);
+  return context_;
+}
+
+bool CircuitBreaker::MayBeForgotten(TimePoint now) const {
+  const BreakerWord word = LoadWord(hot_);
+  if (word.state() != State::kClosed) return false;
+  return word.path() != CountingPath::kForced ||
+         MachineIfAny()->ModeAt(now) == OperatorMode::kAuto;
 }
 
 }  // namespace grpc_resilience

@@ -20,11 +20,13 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
   std::uint64_t seen = hot.word.load(std::memory_order_acquire);
   while (true) {
     const BreakerWord word(seen);
-    if (word.generation() != generation || !word.enabled() ||
+    if (word.path() == CountingPath::kForced) return BucketResult::kNotAlone;
+    if (word.generation() != generation ||
+        word.path() == CountingPath::kDisabled ||
         word.state() != State::kClosed) {
       return BucketResult::kStale;
     }
-    if (word.rule() != TripRule::kTokenBucket) return BucketResult::kNoBucket;
+    if (word.path() != CountingPath::kBucket) return BucketResult::kNotAlone;
     const TokenBucket bucket = LoadBucket(hot);
     const std::uint32_t missing = failed ? bucket.AfterFailure(word.missing())
                                          : bucket.AfterSuccess(word.missing());
@@ -34,9 +36,27 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
                                        std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
       CountFailures(hot, failed, missing == 0);
-      return BucketResult::kCounted;
+      // The same word may have come back with a smaller bucket.
+      return failed && LoadBucket(hot).IsEmpty(missing) ? BucketResult::kEmptied
+                                                        : BucketResult::kCounted;
     }
   }
+}
+
+void ResizeBucket(BreakerHotLine& hot, const TokenBucket& bucket,
+                  CountingPath path) {
+  // Counting stops meanwhile: by the size of one bucket and the fill of the
+  // other it could leave an empty one CLOSED.
+  const BreakerWord word = ChangeWord(hot, [](BreakerWord w) {
+    return w.path() == CountingPath::kBucket ? w.WithPath(CountingPath::kLocked)
+                                             : w;
+  });
+  const std::uint32_t missing =
+      LoadBucket(hot).MissingAfterResize(word.missing(), bucket.size);
+  hot.bucket_size.store(bucket.size, std::memory_order_relaxed);
+  hot.bucket_per_success.store(bucket.per_success, std::memory_order_relaxed);
+  hot.word.store(word.WithMissing(missing).WithPath(path).bits(),
+                 std::memory_order_release);
 }
 
 }  // namespace grpc_resilience::internal

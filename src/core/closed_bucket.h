@@ -6,7 +6,8 @@
 
 #include "core/breaker_word.h"
 #include "core/token_bucket.h"
-#include "grpc_resilience/circuit_breaker.h"
+#include "grpc_resilience/breaker_hot_line.h"
+#include "grpc_resilience/outcome.h"
 
 namespace grpc_resilience::internal {
 
@@ -14,13 +15,33 @@ enum class BucketResult {
   kCounted,
   kStale,      ///< no longer that generation, or disabled: nothing to count
   kWouldTrip,  ///< this failure empties the bucket: not counted, take the lock
-  kNoBucket,   ///< another rule decides: not counted, take the lock
+  kEmptied,    ///< counted, and the bucket, resized meanwhile, is now empty
+  kNotAlone,   ///< not the bucket alone decides: not counted, take the lock
 };
 
 /// One success or failure of a call admitted in `generation` while CLOSED. Any
 /// number of threads may be here at once, and one more that holds the lock.
 BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
                            Outcome outcome);
+
+/// Shows the numbers of another bucket and how counting goes from now on; the
+/// bucket stays as full in proportion. For the thread that holds the lock.
+void ResizeBucket(BreakerHotLine& hot, const TokenBucket& bucket,
+                  CountingPath path);
+
+/// Changes the word although other threads may be counting.
+template <typename Change>
+BreakerWord ChangeWord(BreakerHotLine& hot, const Change& change) {
+  std::uint64_t seen = hot.word.load(std::memory_order_acquire);
+  while (true) {
+    const BreakerWord changed = change(BreakerWord(seen));
+    if (hot.word.compare_exchange_weak(seen, changed.bits(),
+                                       std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      return changed;
+    }
+  }
+}
 
 inline BreakerWord LoadWord(const BreakerHotLine& hot) {
   return BreakerWord(hot.word.load(std::memory_order_acquire));

@@ -1,5 +1,7 @@
 #include "core/config_validation.h"
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "absl/strings/escaping.h"
@@ -175,18 +177,96 @@ void CheckMethods(const MethodPolicies& methods, absl::string_view prefix,
 // --- Targets
 // ------------------------------------------------------------------
 
-void CheckTripRule(const BreakerPolicy& breaker, FaultsOf faults) {
-  if (breaker.failure_rate_threshold) {
-    faults.InRange("breaker.failure_rate_threshold",
-                   *breaker.failure_rate_threshold,
-                   Interval{0, 1, /*low_open=*/true});
-  }
+bool SetsRuleBesideBucket(const BreakerPolicy& breaker) {
+  return breaker.failure_rate_threshold || breaker.slow_call_rate_threshold ||
+         breaker.consecutive_failures;
+}
+
+void CheckShare(absl::string_view field, const std::optional<double>& share,
+                FaultsOf faults) {
+  if (share) faults.InRange(field, *share, Interval{0, 1, /*low_open=*/true});
+}
+
+void CheckWindow(const BreakerPolicy& breaker, FaultsOf faults) {
   faults.InRange("breaker.window_calls", breaker.window_calls, 1, 100000);
-  if (breaker.minimum_calls < 1 ||
-      breaker.minimum_calls > breaker.window_calls) {
-    faults.Add("breaker.minimum_calls", absl::StrCat(breaker.minimum_calls),
-               absl::StrCat("must be in [1, breaker.window_calls (",
-                            breaker.window_calls, ")]"));
+  faults.InRange("breaker.window_buckets", breaker.window_buckets, 1, 1000);
+  if (!breaker.window_duration) {
+    if (breaker.minimum_calls < 1 ||
+        breaker.minimum_calls > breaker.window_calls) {
+      faults.Add("breaker.minimum_calls", absl::StrCat(breaker.minimum_calls),
+                 absl::StrCat("must be in [1, breaker.window_calls (",
+                              breaker.window_calls, ")]"));
+    }
+    return;
+  }
+  faults.InRange("breaker.minimum_calls", breaker.minimum_calls, 1, 1000000);
+  if (*breaker.window_duration <= Duration::zero()) {
+    faults.Positive("breaker.window_duration", *breaker.window_duration);
+  } else {
+    faults.NotBelow("breaker.window_duration", *breaker.window_duration,
+                    "1 ns for each of breaker.window_buckets",
+                    Duration(breaker.window_buckets));
+  }
+}
+
+void CheckTripRule(const BreakerPolicy& breaker, FaultsOf faults) {
+  CheckShare("breaker.failure_rate_threshold", breaker.failure_rate_threshold,
+             faults);
+  CheckShare("breaker.slow_call_rate_threshold",
+             breaker.slow_call_rate_threshold, faults);
+  if (breaker.slow_call_duration) {
+    faults.Positive("breaker.slow_call_duration", *breaker.slow_call_duration);
+  } else if (breaker.slow_call_rate_threshold) {
+    faults.Add(
+        "breaker.slow_call_rate_threshold: needs breaker.slow_call_duration");
+  }
+  if (breaker.consecutive_failures) {
+    faults.InRange("breaker.consecutive_failures",
+                   *breaker.consecutive_failures, 1, 1000000);
+  }
+  CheckWindow(breaker, faults);
+  if (!breaker.trip_on_empty_bucket.value_or(true) &&
+      !SetsRuleBesideBucket(breaker)) {
+    faults.Add("breaker.trip_on_empty_bucket", "false",
+               "must be true when no other trip rule is set (mode = kDisabled "
+               "switches the breaker off)");
+  }
+}
+
+void CheckScope(const BreakerPolicy& breaker, FaultsOf faults) {
+  faults.Defined("breaker.scope", breaker.scope, BreakerScope::kKeyFunction);
+  const bool by_function = breaker.scope == BreakerScope::kKeyFunction;
+  if (by_function && !breaker.key_function) {
+    faults.Add("breaker.key_function: must be set with scope = kKeyFunction");
+  } else if (!by_function && breaker.key_function) {
+    faults.Add("breaker.key_function: is set, but scope isn't kKeyFunction");
+  }
+}
+
+void CheckRamp(const BreakerPolicy& breaker, FaultsOf faults) {
+  constexpr char kField[] = "breaker.half_open_ramp";
+  faults.Positive("breaker.half_open_ramp_step", breaker.half_open_ramp_step);
+  if (breaker.half_open_ramp.size() > 10) {
+    faults.Add(kField,
+               absl::StrCat(breaker.half_open_ramp.size(), " shares"),
+               "must be at most 10");
+  }
+  double before = 0;
+  for (const double share : breaker.half_open_ramp) {
+    if (!Interval{0, 1, true, true}.Contains(share)) {
+      faults.Add(absl::StrCat(kField, " contains ", share,
+                              ": must be in (0, 1)"));
+    } else if (share <= before) {
+      faults.Add(absl::StrCat(kField, " contains ", share,
+                              ": must be greater than the share before (",
+                              before, ")"));
+    }
+    before = share;
+  }
+  if (!breaker.half_open_ramp.empty() && !SetsRuleBesideBucket(breaker)) {
+    faults.Add(absl::StrCat(kField,
+                            ": must be empty when the token bucket is the only "
+                            "trip rule, which starts slowly by itself"));
   }
 }
 
@@ -202,6 +282,10 @@ void CheckOpenTime(const BreakerPolicy& breaker, FaultsOf faults) {
     faults.NotBelow("breaker.max_open_duration", *breaker.max_open_duration,
                     "breaker.open_duration",
                     breaker.open_duration.value_or(kDefaultOpenDuration));
+  }
+  if (breaker.open_duration_reset_after) {
+    faults.NotNegative("breaker.open_duration_reset_after",
+                       *breaker.open_duration_reset_after);
   }
   if (breaker.open_duration_jitter) {
     faults.InRange("breaker.open_duration_jitter",
@@ -225,6 +309,11 @@ void CheckHalfOpen(const BreakerPolicy& breaker, FaultsOf faults) {
     }
   }
   faults.Positive("breaker.half_open_max_wait", breaker.half_open_max_wait);
+  if (breaker.half_open_per_attempt_timeout) {
+    faults.Positive("breaker.half_open_per_attempt_timeout",
+                    *breaker.half_open_per_attempt_timeout);
+  }
+  CheckRamp(breaker, faults);
 }
 
 void CheckTarget(const TargetConfig& target, const std::string& place,
@@ -232,9 +321,8 @@ void CheckTarget(const TargetConfig& target, const std::string& place,
   FaultsOf faults(place, lines);
   const BreakerPolicy& breaker = target.breaker;
   faults.Defined("breaker.mode", breaker.mode, BreakerMode::kDisabled);
-  faults.Defined("breaker.scope", breaker.scope,
-                 BreakerScope::kTargetAndMethod);
-  faults.Defined("breaker.counts", breaker.counts, BreakerCounts::kAttempts);
+  CheckScope(breaker, faults);
+  faults.Defined("breaker.counts", breaker.counts, BreakerCounts::kCalls);
   CheckTripRule(breaker, faults);
   CheckOpenTime(breaker, faults);
   CheckHalfOpen(breaker, faults);
@@ -251,8 +339,14 @@ void CheckTarget(const TargetConfig& target, const std::string& place,
 
 absl::Status ValidateConfig(const Config& config) {
   FaultLines lines;
-  FaultsOf("config", &lines)
-      .InRange("max_breakers", config.max_breakers, 1, 10000000);
+  FaultsOf own("config", &lines);
+  own.InRange("max_breakers", config.max_breakers, 1, 10000000);
+  own.InRange("max_custom_keys", config.max_custom_keys, 1, 1000000);
+  if (config.breaker_idle_time &&
+      *config.breaker_idle_time < std::chrono::seconds(1)) {
+    own.Add("breaker_idle_time", DurationText(*config.breaker_idle_time),
+            "must be >= 1 s");
+  }
   CheckMethods(config, "", &lines);
   CheckTarget(config.default_target(), "default target", &lines);
   for (const auto& [name, target] : config.targets()) {

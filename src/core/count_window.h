@@ -1,4 +1,4 @@
-// The last N outcomes and how many of them were failures.
+// The last N outcomes: how many of them were failures, how many slow.
 //
 //   CountWindow window(20);
 //   window.Add(/*failed=*/true);
@@ -6,36 +6,47 @@
 
 #pragma once
 
+#include <cstdint>
 #include <vector>
+
+#include "core/window_totals.h"
 
 namespace grpc_resilience::internal {
 
 /// Not safe for use from several threads at once.
 class CountWindow {
  public:
+  /// Names one outcome for as long as the window lives; never 0.
+  using Ticket = std::uint64_t;
+
   /// Holds the last `size` outcomes; with 0 it holds none.
   explicit CountWindow(int size);
 
   /// Counts one more; the oldest makes room when the window is full.
-  void Add(bool failed);
+  Ticket Add(bool failed, bool slow = false);
+  /// That outcome was a failure after all; nothing when it has left the window.
+  void MarkFailed(Ticket ticket);
   void Clear();
-  /// Keeps the newest outcomes that fit.
+  /// Keeps the newest outcomes that fit. Tickets become void.
   void Resize(int size);
 
-  int count() const { return count_; }
-  int failures() const { return failures_; }
+  const WindowTotals& totals() const { return totals_; }
+  int count() const { return static_cast<int>(totals_.calls); }
+  int failures() const { return static_cast<int>(totals_.failures); }
   /// Failures by outcomes; 0 while the window is empty.
-  double failure_rate() const;
+  double failure_rate() const { return totals_.failure_rate(); }
 
  private:
+  enum Bits : std::uint8_t { kFailed = 1, kSlow = 2 };
+
   int size() const { return static_cast<int>(ring_.size()); }
   /// Place of the outcome that came `age` outcomes ago; 0 is the newest.
   int PlaceOf(int age) const;
 
-  std::vector<bool> ring_;  // true: failed
-  int next_ = 0;            // where the next outcome goes
-  int count_ = 0;
-  int failures_ = 0;
+  std::vector<std::uint8_t> ring_;  // Bits
+  int next_ = 0;                    // where the next outcome goes
+  Ticket last_ticket_ = 0;
+  WindowTotals totals_;
 };
 
 }  // namespace grpc_resilience::internal

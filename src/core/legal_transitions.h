@@ -19,6 +19,15 @@ inline constexpr LegalTransition kLegalTransitions[] = {
     {State::kHalfOpen, State::kClosed, TransitionReason::kProbesSucceeded},
     {State::kOpen, State::kClosed, TransitionReason::kReset},
     {State::kHalfOpen, State::kClosed, TransitionReason::kReset},
+    // On the ramp the trip rules judge again.
+    {State::kHalfOpen, State::kOpen, TransitionReason::kTripRule},
+    // The operator's mode is beside the state.
+    {State::kClosed, State::kClosed, TransitionReason::kModeForced},
+    {State::kOpen, State::kOpen, TransitionReason::kModeForced},
+    {State::kHalfOpen, State::kHalfOpen, TransitionReason::kModeForced},
+    {State::kClosed, State::kClosed, TransitionReason::kModeOver},
+    {State::kOpen, State::kOpen, TransitionReason::kModeOver},
+    {State::kHalfOpen, State::kHalfOpen, TransitionReason::kModeOver},
 };
 
 constexpr bool IsLegal(State from, State to, TransitionReason reason) {

@@ -12,32 +12,58 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-bool ProbeReady(const BreakerHotLine& hot, TimePoint now) {
-  if (now >= hot.probe_at.load(kRelaxed)) return true;
-  return now >= hot.early_probe_at.load(kRelaxed) &&
-         hot.rejected.load(kRelaxed) >= hot.early_probe_rejected.load(kRelaxed);
+static_assert(sizeof(OpenLine) == 64);
+static_assert(std::atomic<TimePoint>::is_always_lock_free);
+
+bool ProbeReady(const OpenLine& line, TimePoint now) {
+  if (now >= line.probe_at.load(kRelaxed)) return true;
+  return now >= line.early_probe_at.load(kRelaxed) &&
+         line.rejected.load(kRelaxed) >=
+             line.early_probe_rejected.load(kRelaxed);
 }
 
-Duration TimeUntilProbe(const BreakerHotLine& hot, TimePoint now) {
-  if (ProbeReady(hot, now)) return Duration::zero();
-  return hot.probe_at.load(kRelaxed) - now;
+Duration TimeUntilProbe(const OpenLine& line, TimePoint now) {
+  if (ProbeReady(line, now)) return Duration::zero();
+  return line.probe_at.load(kRelaxed) - now;
 }
 
-void OpenPeriod::Start(TimePoint now, int early_after_rejections) {
-  const bool early = early_after_rejections > 0;
+void OpenPeriod::Configure(const BackoffPolicy& policy,
+                           std::optional<Duration> reset_after,
+                           int early_after_rejections) {
+  policy_ = policy;
+  reset_after_ = reset_after;
+  early_after_rejections_ = early_after_rejections;
+}
+
+void OpenPeriod::Start(TimePoint now) {
+  if (closed_at_ &&
+      now >= SaturatingAdd(*closed_at_, reset_after_.value_or(length_))) {
+    Restart();
+  }
+  closed_at_.reset();
+  made_ready_ = false;
+  const bool early = early_after_rejections_ > 0;
   length_ = lengths_.Next(random_);
-  rejected_before_ = hot_.rejected.load(kRelaxed);
-  hot_.probe_at.store(SaturatingAdd(now, length_), kRelaxed);
-  hot_.early_probe_at.store(
+  rejected_before_ = line_.rejected.load(kRelaxed);
+  line_.probe_at.store(SaturatingAdd(now, length_), kRelaxed);
+  line_.early_probe_at.store(
       early ? SaturatingAdd(now, kMinimumBeforeEarlyProbe) : TimePoint::max(),
       kRelaxed);
-  hot_.early_probe_rejected.store(
-      rejected_before_ + (early ? early_after_rejections : 0), kRelaxed);
+  line_.early_probe_rejected.store(
+      rejected_before_ +
+          static_cast<std::uint64_t>(early ? early_after_rejections_ : 0),
+      kRelaxed);
+}
+
+void OpenPeriod::MakeReady() {
+  made_ready_ = true;
+  line_.probe_at.store(TimePoint::min(), kRelaxed);
 }
 
 std::string OpenPeriod::Why(TimePoint now) const {
-  if (now >= hot_.probe_at.load(kRelaxed)) return TimePassedText(length_);
-  return CallsRejectedText(hot_.rejected.load(kRelaxed) - rejected_before_);
+  if (made_ready_) return "made ready for a probe";
+  if (now >= line_.probe_at.load(kRelaxed)) return TimePassedText(length_);
+  return CallsRejectedText(line_.rejected.load(kRelaxed) - rejected_before_);
 }
 
 }  // namespace grpc_resilience::internal

@@ -74,6 +74,12 @@ std::string_view ToString(IgnoredCause cause) {
       return "DROPPED";
     case IgnoredCause::kStale:
       return "STALE";
+    case IgnoredCause::kOwnRejection:
+      return "OWN_REJECTION";
+    case IgnoredCause::kNeutralProbe:
+      return "NEUTRAL_PROBE";
+    case IgnoredCause::kUnspecified:
+      return "UNSPECIFIED";
   }
   return "UNKNOWN";
 }
@@ -93,6 +99,13 @@ Classification Classify(const AttemptResult& result) {
   }
   if (result.origin == ErrorOrigin::kLocal) {
     return {Outcome::kIgnored, IgnoredCause::kLocalError};
+  }
+  if (result.origin == ErrorOrigin::kOwnRejection) {
+    return {Outcome::kIgnored, IgnoredCause::kOwnRejection};
+  }
+  if (result.origin == ErrorOrigin::kNotConnected && result.is_probe &&
+      result.code == StatusCode::UNAVAILABLE) {
+    return {Outcome::kIgnored, IgnoredCause::kNeutralProbe};
   }
   switch (result.code) {
     case StatusCode::UNAVAILABLE:

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,10 @@ class PolicyTable {
   Match ForMethod(std::string_view target, std::string_view method) const;
 
   int max_breakers() const { return config_.max_breakers; }
+  std::optional<Duration> breaker_idle_time() const {
+    return config_.breaker_idle_time;
+  }
+  int max_custom_keys() const { return config_.max_custom_keys; }
 
  private:
   Config config_;

@@ -26,6 +26,10 @@ std::string_view ToString(TransitionReason reason) {
       return "PROBES_SUCCEEDED";
     case TransitionReason::kReset:
       return "RESET";
+    case TransitionReason::kModeForced:
+      return "MODE_FORCED";
+    case TransitionReason::kModeOver:
+      return "MODE_OVER";
   }
   return "UNKNOWN";
 }

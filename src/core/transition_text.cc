@@ -55,9 +55,57 @@ std::string_view Truncated(std::string_view message) {
 
 }  // namespace
 
-std::string WindowTrippedText(int failures, int calls) {
-  return Counted(failures, "failure") + " of the last " +
-         Counted(calls, "call");
+std::string WindowTrippedText(std::int64_t failures, std::int64_t calls) {
+  return Counted(static_cast<std::uint64_t>(failures), "failure") +
+         " of the last " + Counted(static_cast<std::uint64_t>(calls), "call");
+}
+
+std::string FailureRateText(const WindowTotals& totals, Duration window) {
+  if (window <= Duration::zero()) {
+    return WindowTrippedText(totals.failures, totals.calls);
+  }
+  return std::to_string(totals.failures) + " of " +
+         std::to_string(totals.calls) + " failed in " + Approximately(window);
+}
+
+std::string SlowRateText(const WindowTotals& totals, Duration slow,
+                         Duration window) {
+  const bool timed = window > Duration::zero();
+  std::string text = std::to_string(totals.slow) + " of ";
+  text += timed ? std::to_string(totals.calls)
+                : "the last " +
+                      Counted(static_cast<std::uint64_t>(totals.calls), "call");
+  text += " took " + Approximately(slow) + " or longer";
+  if (timed) text += " in " + Approximately(window);
+  return text;
+}
+
+std::string FailuresInRowText(int failures) {
+  return Counted(static_cast<std::uint64_t>(failures), "failure") + " in a row";
+}
+
+std::string ModeForcedText(OperatorMode mode, std::optional<Duration> ttl,
+                           std::string_view reason) {
+  std::string text(ToString(mode));
+  if (ttl) text += " for " + Approximately(*ttl);
+  if (!reason.empty()) {
+    text += ": ";
+    text += Truncated(reason);
+  }
+  return text;
+}
+
+std::string ModeOverText(OperatorMode mode) {
+  return std::string(ToString(mode)) + " is over";
+}
+
+std::string RampFailedText(int permille) {
+  return "failed at " + std::to_string(permille / 10) +
+         Decimals(permille % 10 * 100) + " % of the calls";
+}
+
+std::string SlowCallText(Duration slow) {
+  return "a call took " + Approximately(slow) + " or longer";
 }
 
 std::string BucketEmptyText(std::uint32_t failures) {

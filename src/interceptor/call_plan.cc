@@ -79,10 +79,8 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   plan->policy = std::move(resolved.method);
   plan->outcome_predicate = resolved.breaker.outcome_predicate;
   if (resolved.breaker.mode == BreakerMode::kEnabled) {
-    const bool per_method =
-        resolved.breaker.scope == BreakerScope::kTargetAndMethod;
     plan->breaker = resilience_->registry().GetOrCreate(
-        {target_, per_method ? plan->method : std::string()});
+        resilience_->BreakerKeyFor(target_, plan->method));
   }
   const auto observers = resilience_->observers();
   if (observers != nullptr && !observers->empty()) plan->observers = observers;
@@ -101,6 +99,8 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   plan->session.breaker = plan->breaker.get();
   plan->session.min_deadline_for_failure =
       resolved.breaker.min_deadline_for_failure;
+  plan->session.breaker_counts = resolved.breaker.counts;
+  plan->session.probe_timeout = resolved.breaker.half_open_per_attempt_timeout;
   if (plan->outcome_predicate) {
     plan->session.outcome_predicate = &plan->outcome_predicate;
   }

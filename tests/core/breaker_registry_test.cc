@@ -162,6 +162,60 @@ TEST_F(BreakerRegistryTest, SettingsSourceMayUseTheRegistry) {
   EXPECT_NE(Get("a"), nullptr);
 }
 
+TEST_F(BreakerRegistryTest, NeverDropsWhatAnOperatorHasForced) {
+  Get("a-forced")->ForceMode(OperatorMode::kForcedClosed, seconds(60), "bob");
+  for (int i = 0; i < 10; ++i) Get("b" + std::to_string(i));
+  EXPECT_EQ(registry_.size(), 3u);
+  EXPECT_NE(registry_.Find({"a-forced", ""}), nullptr);
+  clock_.Advance(seconds(60));  // its time is over, though nobody called
+  for (int i = 0; i < 10; ++i) Get("c" + std::to_string(i));
+  EXPECT_EQ(registry_.Find({"a-forced", ""}), nullptr);
+}
+
+// E01
+TEST_F(BreakerRegistryTest, DropsWhatNobodyAskedForInTheIdleTime) {
+  registry_.Reconfigure(Touchy, {1000, seconds(60)});
+  for (int i = 0; i < 100; ++i) Get("old" + std::to_string(i));
+  const BreakerPtr held = Get("held");
+  Trip(*Get("open"));
+  clock_.Advance(seconds(59));
+  Get("old7");
+  EXPECT_EQ(registry_.size(), 102u);
+  clock_.Advance(seconds(1));
+  for (int i = 0; i < 40; ++i) Get("new" + std::to_string(i));
+  EXPECT_EQ(registry_.size(), 43u);
+  EXPECT_EQ(registry_.Find({"old8", ""}), nullptr);
+  EXPECT_NE(registry_.Find({"old7", ""}), nullptr);  // asked for since
+  EXPECT_NE(registry_.Find({"open", ""}), nullptr);
+  EXPECT_EQ(registry_.Find({"held", ""}), held);
+}
+
+// E01
+TEST_F(BreakerRegistryTest, AHundredThousandTargetsOnceEachStayUnderTheCap) {
+  BreakerRegistry registry(Touchy, {1000, seconds(60)}, clock_, random_,
+                           nullptr);
+  for (int i = 0; i < 100'000; ++i) {
+    registry.GetOrCreate({"target" + std::to_string(i), ""});
+    if (i % 1000 == 0) {
+      ASSERT_LE(registry.size(), 1000u);
+      clock_.Advance(seconds(1));
+    }
+  }
+  EXPECT_LE(registry.size(), 1000u);
+}
+
+// E08
+TEST_F(BreakerRegistryTest, ABreakerThatWasDroppedServesItsHolders) {
+  BreakerPtr a = Get("a");
+  Permit permit = *a->TryAcquire();
+  {
+    BreakerRegistry other(Touchy, 1, clock_, random_, &sink_);
+    a = other.GetOrCreate({"b", ""});
+  }
+  EXPECT_TRUE(a->TryAcquire().has_value());
+  permit.Record(Outcome::kSuccess);
+}
+
 TEST_F(BreakerRegistryTest, ThreadsThatAskAtOnceShareOneBreaker) {
   BreakerRegistry registry(Touchy, 50, clock_, random_, nullptr);
   std::atomic<int> different{0};

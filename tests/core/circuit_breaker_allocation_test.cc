@@ -14,9 +14,10 @@ namespace {
 
 thread_local int allocations = 0;
 
-void* Allocate(std::size_t size) {
+void* Allocate(std::size_t size, std::size_t alignment = 16) {
   ++allocations;
-  void* const memory = std::malloc(size == 0 ? 1 : size);
+  const std::size_t rounded = (size / alignment + 1) * alignment;
+  void* const memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -28,6 +29,16 @@ void* Allocate(std::size_t size) {
 
 NEVER_INLINED void* operator new(std::size_t size) { return Allocate(size); }
 NEVER_INLINED void* operator new[](std::size_t size) { return Allocate(size); }
+NEVER_INLINED void* operator new(std::size_t size, std::align_val_t align) {
+  return Allocate(size, static_cast<std::size_t>(align));
+}
+NEVER_INLINED void operator delete(void* p, std::align_val_t) noexcept {
+  std::free(p);
+}
+NEVER_INLINED void operator delete(void* p, std::size_t,
+                                   std::align_val_t) noexcept {
+  std::free(p);
+}
 NEVER_INLINED void operator delete(void* p) noexcept { std::free(p); }
 NEVER_INLINED void operator delete[](void* p) noexcept { std::free(p); }
 NEVER_INLINED void operator delete(void* p, std::size_t) noexcept {
@@ -78,7 +89,16 @@ TEST_F(CircuitBreakerAllocationTest,
   CircuitBreaker breaker({"a", ""}, {}, {}, clock_, random_, nullptr);
   clock_.forbidden = true;
   EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+  clock_.forbidden = false;
+}
+
+// What an idle breaker doesn't need is made by the first call that does, once.
+TEST_F(CircuitBreakerAllocationTest, OnlyTheFirstIgnoredCallAllocates) {
+  CircuitBreaker breaker({"a", ""}, {}, {}, clock_, random_, nullptr);
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 1);
+  clock_.forbidden = true;
   EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 0);
+  EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
   clock_.forbidden = false;
 }
 
@@ -96,11 +116,23 @@ TEST_F(CircuitBreakerAllocationTest, FailuresThatDoNotOpenAllocateNothing) {
   clock_.forbidden = false;
 }
 
-TEST_F(CircuitBreakerAllocationTest, WindowCallsAllocateNothing) {
+TEST_F(CircuitBreakerAllocationTest, OnlyTheFirstCallOfARateRuleAllocates) {
   BreakerPolicy policy;
   policy.failure_rate_threshold = 1.0;
-  CircuitBreaker breaker({"a", ""}, policy, {}, clock_, random_, nullptr);
-  EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+  policy.slow_call_rate_threshold = 1.0;
+  policy.slow_call_duration = std::chrono::seconds(1);
+  policy.consecutive_failures = 1'000'000;
+  for (const bool by_time : {false, true}) {
+    if (by_time) policy.window_duration = std::chrono::seconds(10);
+    CircuitBreaker breaker({"a", ""}, policy, {}, clock_, random_, nullptr);
+    EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 2);  // and its window
+    EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
+    EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 0);
+    const int before = allocations;
+    for (int i = 0; i < 5; ++i) breaker.TryAcquire()->Record(Outcome::kFailure);
+    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(breaker.state(), State::kClosed);
+  }
 }
 
 TEST_F(CircuitBreakerAllocationTest, RejectionsAllocateNothing) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/circuit_breaker_fixture.h"
+#include "core/open_period.h"
 
 namespace grpc_resilience {
 namespace {
@@ -114,6 +115,7 @@ TEST_F(CircuitBreakerOpenTest, OpenTimeGrowsToTheCapAndStartsAgain) {
   clock_.Advance(seconds(8));
   Succeed(1);
   ASSERT_EQ(state(), State::kClosed);
+  clock_.Advance(seconds(8));  // as long healthy as it was open
   Fail(1);
   EXPECT_EQ(OpenTime(), seconds(1));
   for (int trip = 0; trip < 1000; ++trip) {
@@ -121,6 +123,92 @@ TEST_F(CircuitBreakerOpenTest, OpenTimeGrowsToTheCapAndStartsAgain) {
     Fail(1);
   }
   EXPECT_EQ(OpenTime(), seconds(8));
+}
+
+// D28
+TEST_F(CircuitBreakerOpenTest, OpenTimeGoesOnGrowingAfterAShortHealthySpell) {
+  BreakerPolicy policy = TouchyPolicy();
+  policy.open_duration_multiplier = 2.0;
+  policy.max_open_duration = seconds(8);
+  Make(policy);
+  Fail(1);
+  clock_.Advance(seconds(1));
+  Succeed(1);
+  clock_.Advance(seconds(1) - Duration(1));  // it had been open for 1 s
+  Fail(1);
+  EXPECT_EQ(OpenTime(), seconds(2));
+  clock_.Advance(seconds(2));
+  Succeed(1);
+  clock_.Advance(seconds(2));
+  Fail(1);
+  EXPECT_EQ(OpenTime(), seconds(1));
+}
+
+TEST_F(CircuitBreakerOpenTest, TheHealthySpellCanBeSet) {
+  BreakerPolicy policy = TouchyPolicy();
+  policy.open_duration_multiplier = 2.0;
+  policy.max_open_duration = seconds(8);
+  policy.open_duration_reset_after = seconds(60);
+  Make(policy);
+  Fail(1);
+  for (const Duration open : {seconds(2), seconds(4)}) {
+    clock_.Advance(OpenTime());
+    Succeed(1);
+    clock_.Advance(seconds(59));
+    Fail(1);
+    EXPECT_EQ(OpenTime(), open);
+  }
+  policy.open_duration_reset_after = Duration::zero();
+  breaker_->Reconfigure(policy, {});
+  clock_.Advance(OpenTime());
+  Succeed(1);
+  Fail(1);
+  EXPECT_EQ(OpenTime(), seconds(1));
+}
+
+TEST_F(CircuitBreakerOpenTest, ResetForgetsTheGrowth) {
+  BreakerPolicy policy = TouchyPolicy();
+  policy.open_duration_multiplier = 2.0;
+  policy.max_open_duration = seconds(8);
+  Make(policy);
+  Fail(1);
+  clock_.Advance(seconds(1));
+  Fail(1);
+  ASSERT_EQ(OpenTime(), seconds(2));
+  breaker_->Reset();
+  Fail(1);
+  EXPECT_EQ(OpenTime(), seconds(1));
+}
+
+TEST_F(CircuitBreakerOpenTest, MadeReadyItProbesAtOnce) {
+  Make(WindowPolicy());
+  Fail(4);
+  ASSERT_TRUE(breaker_->WouldReject());
+  breaker_->MakeProbeReady();
+  EXPECT_EQ(state(), State::kOpen);  // until somebody calls
+  EXPECT_EQ(sink_.events().size(), 1u);
+  EXPECT_TRUE(Snapshot().probe_ready);
+  EXPECT_EQ(Snapshot().retry_after, Duration::zero());
+  EXPECT_FALSE(breaker_->WouldReject());
+  std::optional<Permit> probe = Acquire();
+  ASSERT_TRUE(probe.has_value());
+  EXPECT_TRUE(probe->is_probe());
+  EXPECT_EQ(LastWhy(), "made ready for a probe");
+  probe->Record(Outcome::kFailure);
+  EXPECT_EQ(Snapshot().retry_after, seconds(15));  // once, not for good
+}
+
+TEST_F(CircuitBreakerOpenTest, MadeReadyInAnotherStateNothingChanges) {
+  Make(WindowPolicy());
+  breaker_->MakeProbeReady();
+  Fail(4);  // CLOSED meanwhile
+  EXPECT_EQ(Snapshot().retry_after, seconds(15));
+  clock_.Advance(seconds(15));
+  Permit first = *Acquire();
+  Permit second = *Acquire();
+  breaker_->MakeProbeReady();  // HALF_OPEN: no more slots for that
+  EXPECT_FALSE(Acquire().has_value());
+  EXPECT_EQ(Snapshot().generation, 2u);
 }
 
 TEST_F(CircuitBreakerOpenTest, ASetOpenTimeIsKeptToTheLetter) {
@@ -242,7 +330,7 @@ TEST_F(CircuitBreakerOpenTest, AnEndlessOpenTimeDoesNotOverflow) {
 TEST_F(CircuitBreakerOpenTest, CountersHave64Bits) {
   static_assert(sizeof(BreakerSnapshot::rejected) == 8);
   static_assert(sizeof(BreakerSnapshot::generation) == 8);
-  static_assert(sizeof(internal::BreakerHotLine::rejected) == 8);
+  static_assert(sizeof(internal::OpenLine::rejected) == 8);
   SUCCEED();
 }
 

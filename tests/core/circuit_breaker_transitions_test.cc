@@ -15,9 +15,10 @@ constexpr State kStates[] = {State::kClosed, State::kOpen, State::kHalfOpen};
 constexpr TransitionReason kReasons[] = {
     TransitionReason::kTripRule, TransitionReason::kOpenTimeOver,
     TransitionReason::kProbeFailed, TransitionReason::kProbesSucceeded,
-    TransitionReason::kReset};
+    TransitionReason::kReset,      TransitionReason::kModeForced,
+    TransitionReason::kModeOver};
 
-TEST(LegalTransitionsTest, CrossProductHoldsTheSixAndNoOther) {
+TEST(LegalTransitionsTest, CrossProductHoldsTheseAndNoOther) {
   std::vector<std::string> legal;
   for (State from : kStates) {
     for (State to : kStates) {
@@ -30,12 +31,19 @@ TEST(LegalTransitionsTest, CrossProductHoldsTheSixAndNoOther) {
     }
   }
   EXPECT_EQ(legal, (std::vector<std::string>{
+                       "CLOSED>CLOSED MODE_FORCED",
+                       "CLOSED>CLOSED MODE_OVER",
                        "CLOSED>OPEN TRIP_RULE",
                        "OPEN>CLOSED RESET",
+                       "OPEN>OPEN MODE_FORCED",
+                       "OPEN>OPEN MODE_OVER",
                        "OPEN>HALF_OPEN OPEN_TIME_OVER",
                        "HALF_OPEN>CLOSED PROBES_SUCCEEDED",
                        "HALF_OPEN>CLOSED RESET",
+                       "HALF_OPEN>OPEN TRIP_RULE",
                        "HALF_OPEN>OPEN PROBE_FAILED",
+                       "HALF_OPEN>HALF_OPEN MODE_FORCED",
+                       "HALF_OPEN>HALF_OPEN MODE_OVER",
                    }));
 }
 

@@ -4,23 +4,24 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
+
+#include "core/circuit_breaker_fixture.h"
 
 namespace grpc_resilience::internal {
 namespace {
 
-constexpr std::uint64_t kGeneration = 5;
+constexpr std::uint64_t kGeneration = 3;
 
-class ClosedBucketTest : public testing::Test {
+class ClosedBucketTest : public ::testing::Test {
  protected:
-  /// Size 4, two tokens a success.
   ClosedBucketTest() {
-    hot_.bucket_size.store(4 * kMilli);
-    hot_.bucket_per_success.store(2 * kMilli);
-    Set(State::kClosed, TripRule::kTokenBucket, 0);
+    hot_.bucket_size = 4 * kMilli;
+    hot_.bucket_per_success = 2 * kMilli;
+    Set(State::kClosed, CountingPath::kBucket, 0);
   }
-
-  void Set(State state, TripRule rule, std::uint32_t missing) {
-    hot_.word.store(BreakerWord(state, rule, missing, kGeneration).bits());
+  void Set(State state, CountingPath path, std::uint32_t missing) {
+    hot_.word = BreakerWord(state, path, missing, kGeneration).bits();
   }
   BucketResult Count(Outcome outcome, std::uint64_t generation = kGeneration) {
     return CountOnBucket(hot_, generation, outcome);
@@ -30,86 +31,68 @@ class ClosedBucketTest : public testing::Test {
   BreakerHotLine hot_;
 };
 
-TEST_F(ClosedBucketTest, CountsFailuresAndSuccesses) {
-  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kCounted);  // 3 left
-  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kCounted);  // 2 left
-  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kCounted);  // 1 left
+TEST_F(ClosedBucketTest, CountsUpToTheLastTokenAndLeavesTheTripToTheLock) {
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kCounted);
+    EXPECT_EQ(missing(), i * kMilli);
+  }
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kWouldTrip);
   EXPECT_EQ(missing(), 3 * kMilli);
-  EXPECT_EQ(Count(Outcome::kSuccess), BucketResult::kCounted);  // 3 left
-  EXPECT_EQ(missing(), 1 * kMilli);
-  EXPECT_EQ(Count(Outcome::kSuccess), BucketResult::kCounted);  // full
+  EXPECT_EQ(Count(Outcome::kSuccess), BucketResult::kCounted);
+  EXPECT_EQ(missing(), kMilli);
+}
+
+TEST_F(ClosedBucketTest, LeavesToTheLockWhatItCannotDecide) {
+  EXPECT_EQ(Count(Outcome::kFailure, 2), BucketResult::kStale);
+  Set(State::kOpen, CountingPath::kBucket, 0);
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kStale);
+  Set(State::kClosed, CountingPath::kDisabled, 0);
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kStale);
+  Set(State::kClosed, CountingPath::kLocked, 0);
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kNotAlone);
+  Set(State::kOpen, CountingPath::kForced, 0);
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kNotAlone);
   EXPECT_EQ(missing(), 0u);
 }
 
-// The lock is for the transition, and the failure is counted there.
-TEST_F(ClosedBucketTest, LeavesTheLastTokenToTheLock) {
-  Set(State::kClosed, TripRule::kTokenBucket, 3 * kMilli);
-  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kWouldTrip);
-  EXPECT_EQ(missing(), 3 * kMilli);
+TEST_F(ClosedBucketTest, ResizingKeepsTheProportionAndTheRest) {
+  Set(State::kClosed, CountingPath::kBucket, 3 * kMilli);
+  ResizeBucket(hot_, {16 * kMilli, kMilli}, CountingPath::kLocked);
+  EXPECT_EQ(LoadWord(hot_).bits(),
+            BreakerWord(State::kClosed, CountingPath::kLocked, 12 * kMilli,
+                        kGeneration)
+                .bits());
+  EXPECT_EQ(LoadBucket(hot_).per_success, kMilli);
 }
 
-TEST_F(ClosedBucketTest, SuccessOnAFullBucketWritesNothing) {
-  const std::uint64_t before = hot_.word.load();
-  EXPECT_EQ(Count(Outcome::kSuccess), BucketResult::kCounted);
-  EXPECT_EQ(hot_.word.load(), before);
-}
-
-TEST_F(ClosedBucketTest, OtherWordsAreLeftAlone) {
-  struct Case {
-    const char* name;
-    State state;
-    TripRule rule;
-    std::uint64_t generation;
-    BucketResult expected;
-  };
-  for (const Case& c : {
-           Case{"older generation", State::kClosed, TripRule::kTokenBucket,
-                kGeneration - 1, BucketResult::kStale},
-           Case{"open", State::kOpen, TripRule::kTokenBucket, kGeneration,
-                BucketResult::kStale},
-           Case{"half-open", State::kHalfOpen, TripRule::kTokenBucket,
-                kGeneration, BucketResult::kStale},
-           Case{"disabled", State::kClosed, TripRule::kNone, kGeneration,
-                BucketResult::kStale},
-           Case{"window", State::kClosed, TripRule::kCountWindow, kGeneration,
-                BucketResult::kNoBucket},
-       }) {
-    SCOPED_TRACE(c.name);
-    Set(c.state, c.rule, 1 * kMilli);
-    const std::uint64_t before = hot_.word.load();
-    for (const Outcome outcome : {Outcome::kSuccess, Outcome::kFailure}) {
-      EXPECT_EQ(Count(outcome, c.generation), c.expected);
+// Counting by the size of one bucket and the fill of the other once left a
+// closed breaker without tokens.
+TEST_F(ClosedBucketTest, ResizingWhileFailuresAreCountedLeavesNoneEmptyClosed) {
+  FakeClock clock;
+  FixedRandom random{0.5};
+  for (int round = 0; round < 300; ++round) {
+    CircuitBreaker breaker({"a", ""}, {}, {true, 16, 1.0}, clock, random,
+                           nullptr);
+    std::atomic<bool> over{false};
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 2; ++i) {
+      callers.emplace_back([&] {
+        for (int call = 0; call < 12 && !over; ++call) {
+          if (auto permit = breaker.TryAcquire()) {
+            permit->Record(Outcome::kFailure);
+          }
+        }
+      });
     }
-    EXPECT_EQ(hot_.word.load(), before);
+    for (const int size : {1000, 1, 7, 1000, 2}) {
+      breaker.Reconfigure({}, {true, size, 1.0});
+    }
+    over = true;
+    for (std::thread& caller : callers) caller.join();
+    const BreakerSnapshot snapshot = breaker.snapshot();
+    ASSERT_FALSE(snapshot.state == State::kClosed && snapshot.tokens <= 0)
+        << round;
   }
-}
-
-TEST_F(ClosedBucketTest, FailuresAreNamedSinceTheBucketWasFull) {
-  Count(Outcome::kFailure);
-  Count(Outcome::kFailure);
-  Count(Outcome::kFailure);
-  Count(Outcome::kSuccess);
-  EXPECT_EQ(hot_.failures_since_full.load(), 3u);  // 3 left of 4
-  Count(Outcome::kFailure);
-  EXPECT_EQ(hot_.failures_since_full.load(), 4u);
-  Count(Outcome::kSuccess);
-  EXPECT_EQ(hot_.failures_since_full.load(), 0u);  // full
-}
-
-TEST_F(ClosedBucketTest, ThreadsLoseNoCount) {
-  constexpr int kPerThread = 400;
-  hot_.bucket_size.store(1000 * kMilli);
-  std::atomic<int> uncounted{0};
-  const auto fail = [&] {
-    for (int i = 0; i < kPerThread; ++i) {
-      if (Count(Outcome::kFailure) != BucketResult::kCounted) ++uncounted;
-    }
-  };
-  std::thread other(fail);
-  fail();
-  other.join();
-  EXPECT_EQ(uncounted.load(), 0);
-  EXPECT_EQ(missing(), 2u * kPerThread * kMilli);
 }
 
 }  // namespace

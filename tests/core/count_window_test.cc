@@ -89,5 +89,45 @@ TEST(CountWindowTest, AgreesWithAPlainQueue) {
   }
 }
 
+TEST(CountWindowTest, SlowIsCountedBesideFailed) {
+  CountWindow window(3);
+  window.Add(true, true);
+  window.Add(false, true);
+  window.Add(true, false);
+  EXPECT_EQ(window.totals().failures, 2);
+  EXPECT_EQ(window.totals().slow, 2);
+  window.Add(false, false);  // the first makes room
+  EXPECT_EQ(window.totals().calls, 3);
+  EXPECT_EQ(window.totals().failures, 1);
+  EXPECT_EQ(window.totals().slow, 1);
+  EXPECT_DOUBLE_EQ(window.totals().slow_rate(), 1.0 / 3);
+}
+
+TEST(CountWindowTest, AnOutcomeBecomesAFailureOnceWhileItIsInTheWindow) {
+  CountWindow window(2);
+  const auto ticket = window.Add(false, true);
+  window.Add(false);
+  window.MarkFailed(ticket);
+  window.MarkFailed(ticket);
+  EXPECT_EQ(window.failures(), 1);
+  EXPECT_EQ(window.count(), 2);
+  window.Add(false);  // the ticket's outcome leaves
+  EXPECT_EQ(window.failures(), 0);
+  window.MarkFailed(ticket);
+  EXPECT_EQ(window.failures(), 0);
+}
+
+TEST(CountWindowTest, TicketsOfBeforeAreVoidAfterResizeAndClear) {
+  CountWindow window(4);
+  const auto ticket = window.Add(false);
+  window.Resize(2);
+  window.MarkFailed(ticket);
+  EXPECT_EQ(window.failures(), 0);
+  const auto cleared = window.Add(false);
+  window.Clear();
+  window.MarkFailed(cleared);
+  EXPECT_EQ(window.failures(), 0);
+}
+
 }  // namespace
 }  // namespace grpc_resilience::internal

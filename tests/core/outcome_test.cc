@@ -27,6 +27,17 @@ AttemptResult Local(StatusCode code) {
   return result;
 }
 
+AttemptResult Made(ErrorOrigin origin, StatusCode code) {
+  AttemptResult result = Result(code);
+  result.origin = origin;
+  return result;
+}
+
+AttemptResult Probe(AttemptResult result) {
+  result.is_probe = true;
+  return result;
+}
+
 AttemptResult Cancelled(StatusCode code) {
   AttemptResult result = Result(code);
   result.cancelled_by_caller = true;
@@ -92,6 +103,20 @@ INSTANTIATE_TEST_SUITE_P(
          Outcome::kIgnored, IgnoredCause::kCancelled},
         {"UnavailableOfACancelledCall", Cancelled(StatusCode::UNAVAILABLE),
          Outcome::kIgnored, IgnoredCause::kCancelled},
+        {"RejectedByABreakerOfOurOwn",
+         Made(ErrorOrigin::kOwnRejection, StatusCode::UNAVAILABLE),
+         Outcome::kIgnored, IgnoredCause::kOwnRejection},
+        {"CallWithoutAConnection",
+         Made(ErrorOrigin::kNotConnected, StatusCode::UNAVAILABLE),
+         Outcome::kFailure},
+        {"ProbeWithoutAConnection",
+         Probe(Made(ErrorOrigin::kNotConnected, StatusCode::UNAVAILABLE)),
+         Outcome::kIgnored, IgnoredCause::kNeutralProbe},
+        {"ProbeWithoutAConnectionThatTimedOut",
+         Probe(Made(ErrorOrigin::kNotConnected, StatusCode::DEADLINE_EXCEEDED)),
+         Outcome::kFailure},
+        {"ProbeThatFoundAPeer", Probe(Result(StatusCode::UNAVAILABLE)),
+         Outcome::kFailure},
         {"OkOfACancelledCall", Cancelled(StatusCode::OK), Outcome::kSuccess},
     }),
     [](const auto& tested) { return std::string(tested.param.name); });
@@ -134,6 +159,12 @@ TEST(OutcomeTextTest, NamesOutcomesAndCauses) {
   EXPECT_EQ(ToString(IgnoredCause::kLocalError), "LOCAL_ERROR");
   EXPECT_EQ(ToString(IgnoredCause::kDropped), "DROPPED");
   EXPECT_EQ(ToString(IgnoredCause::kStale), "STALE");
+  EXPECT_EQ(ToString(IgnoredCause::kOwnRejection), "OWN_REJECTION");
+  EXPECT_EQ(ToString(IgnoredCause::kNeutralProbe), "NEUTRAL_PROBE");
+  EXPECT_EQ(ToString(IgnoredCause::kUnspecified), "UNSPECIFIED");
+  // One more than the last of them.
+  EXPECT_EQ(static_cast<std::size_t>(IgnoredCause::kUnspecified) + 1,
+            kIgnoredCauses);
 }
 
 }  // namespace

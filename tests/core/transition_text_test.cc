@@ -43,5 +43,33 @@ TEST(TransitionTextTest, FailureNamesTheCodeAndCutsTheMessage) {
             "INTERNAL: " + std::string(200, 'x'));
 }
 
+TEST(TransitionTextTest, RatesSayOfHowManyAndInWhatTime) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const WindowTotals totals{20, 12, 5};
+  EXPECT_EQ(FailureRateText(totals, Duration::zero()),
+            "12 failures of the last 20 calls");
+  EXPECT_EQ(FailureRateText(totals, seconds(10)), "12 of 20 failed in 10 s");
+  EXPECT_EQ(SlowRateText(totals, milliseconds(500), Duration::zero()),
+            "5 of the last 20 calls took 500 ms or longer");
+  EXPECT_EQ(SlowRateText(totals, milliseconds(500), seconds(10)),
+            "5 of 20 took 500 ms or longer in 10 s");
+  EXPECT_EQ(FailuresInRowText(1), "1 failure in a row");
+  EXPECT_EQ(RampFailedText(50), "failed at 5 % of the calls");
+  EXPECT_EQ(RampFailedText(125), "failed at 12.5 % of the calls");
+}
+
+TEST(TransitionTextTest, AForcedModeIsNamedWithItsTimeAndReason) {
+  using std::chrono::seconds;
+  EXPECT_EQ(ModeForcedText(OperatorMode::kShadow, std::nullopt, ""), "SHADOW");
+  EXPECT_EQ(ModeForcedText(OperatorMode::kForcedOpen, seconds(60), "bob"),
+            "FORCED_OPEN for 60 s: bob");
+  EXPECT_EQ(ModeForcedText(OperatorMode::kAuto, std::nullopt,
+                           std::string(300, 'x')),
+            "AUTO: " + std::string(200, 'x'));
+  EXPECT_EQ(ModeOverText(OperatorMode::kForcedClosed),
+            "FORCED_CLOSED is over");
+}
+
 }  // namespace
 }  // namespace grpc_resilience::internal

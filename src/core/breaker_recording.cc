@@ -1,0 +1,221 @@
+// What a breaker makes of a result, where it needs the lock.
+
+#include <utility>
+
+#include "core/breaker_machine.h"
+#include "core/closed_bucket.h"
+#include "core/transition_text.h"
+
+namespace grpc_resilience::internal {
+
+void BreakerMachine::CountIgnored(IgnoredCause cause) {
+  ignored_[static_cast<std::size_t>(cause)].fetch_add(
+      1, std::memory_order_relaxed);
+}
+
+TimePoint BreakerMachine::SlowAt(TimePoint now) const {
+  const Duration limit = slow_call_duration_.load(std::memory_order_relaxed);
+  return limit > Duration::zero() ? SaturatingAdd(now, limit)
+                                  : TimePoint::max();
+}
+
+void BreakerMachine::Record(const Report& report) {
+  absl::MutexLock lock(&mu_);
+  if (mode_.until) EndModeLocked(clock_.Now());
+  if (report.admission.generation == kShadowGeneration) {
+    RecordShadowLocked(report);
+  } else if (report.admission.probe != 0) {
+    RecordProbeLocked(report);
+  } else {
+    RecordCallLocked(report);
+  }
+}
+
+void BreakerMachine::RecordShadowLocked(const Report& report) {
+  if (report.outcome == Outcome::kSuccess) ++shadow_.then_succeeded;
+  if (report.outcome == Outcome::kIgnored) CountIgnored(report.cause);
+}
+
+void BreakerMachine::RecordCallLocked(const Report& report) {
+  const BreakerWord word = LoadWord(hot_);
+  if (word.path() == CountingPath::kDisabled ||
+      word.generation() != report.admission.generation) {
+    return CountIgnored(IgnoredCause::kStale);
+  }
+  if (report.outcome == Outcome::kIgnored) return CountIgnored(report.cause);
+  if (mode_.mode == OperatorMode::kForcedClosed) {
+    return CountOnBudgetLocked(report.outcome);
+  }
+  if (word.state() != State::kClosed) {
+    return CountIgnored(IgnoredCause::kStale);
+  }
+  if (word.path() != CountingPath::kBucket) return RecordByRulesLocked(report);
+  if (report.emptied_bucket) {
+    if (rules().bucket.IsEmpty(word.missing())) OpenByBucketLocked(report, 0);
+    return;
+  }
+  switch (
+      CountOnBucket(hot_, report.admission.generation, report.outcome)) {
+    case BucketResult::kWouldTrip:
+      return OpenByBucketLocked(report, 1);
+    case BucketResult::kEmptied:
+      return OpenByBucketLocked(report, 0);
+    case BucketResult::kCounted:
+    case BucketResult::kStale:
+    case BucketResult::kNotAlone:
+      return;
+  }
+}
+
+void BreakerMachine::RecordByRulesLocked(const Report& report) {
+  const TimePoint now = NowForLocked(report);
+  const bool slow = report.slow_ticket == 0 && now >= report.slow_at;
+  if (auto why = CountLocked(report, slow, now)) {
+    OpenLocked(TransitionReason::kTripRule, *std::move(why),
+               FailureTextLocked(report));
+  }
+}
+
+std::optional<std::string> BreakerMachine::CountLocked(const Report& report,
+                                                       bool slow,
+                                                       TimePoint now) {
+  const bool failed = report.outcome == Outcome::kFailure;
+  CountOnBudgetLocked(report.outcome);
+  const Sample sample{failed, slow,
+                      report.code != StatusCode::RESOURCE_EXHAUSTED};
+  if (!rules().HasRuleBesideBucket()) {
+    // As by CountingPath::kBucket, which knows of nothing else.
+  } else if (report.slow_ticket == 0) {
+    trip_.Count(sample, now, rules());
+  } else if (failed) {
+    trip_.MarkFailed(report.slow_ticket, sample, now, rules());
+  } else {
+    trip_.MarkSucceeded();
+  }
+  if (!failed && !slow) return std::nullopt;  // only a bad outcome may open
+  if (failed && rules().trips_on_empty_bucket &&
+      rules().bucket.IsEmpty(LoadWord(hot_).missing())) {
+    return BucketEmptyText(
+        hot_.failures_since_full.load(std::memory_order_relaxed));
+  }
+  return trip_.Met(now, rules());
+}
+
+TimePoint BreakerMachine::NowForLocked(const Report& report) const {
+  const bool timed = report.slow_at != TimePoint::max();
+  return timed || rules().ReadsClock() ? clock_.Now() : TimePoint();
+}
+
+void BreakerMachine::OpenByBucketLocked(const Report& report,
+                                        std::uint32_t uncounted) {
+  const std::uint32_t counted =
+      hot_.failures_since_full.load(std::memory_order_relaxed);
+  OpenLocked(TransitionReason::kTripRule, BucketEmptyText(counted + uncounted),
+             FailureTextLocked(report));
+}
+
+std::uint64_t BreakerMachine::MarkSlow(const Report& report) {
+  absl::MutexLock lock(&mu_);
+  const TimePoint now = clock_.Now();
+  EndModeLocked(now);
+  if (now < report.slow_at || !rules().enabled || !rules().TimesCalls()) {
+    return 0;
+  }
+  const BreakerWord word = LoadWord(hot_);
+  if (word.state() != State::kClosed ||
+      word.generation() != report.admission.generation ||
+      mode_.mode == OperatorMode::kForcedClosed) {
+    return 0;
+  }
+  // Whether it fails is for its end to say; until then it ends no row.
+  const std::uint64_t ticket = trip_.CountSlow(now, rules());
+  if (auto why = trip_.Met(now, rules())) {
+    OpenLocked(TransitionReason::kTripRule, *std::move(why),
+               SlowCallText(rules().slow_call_duration));
+  }
+  return ticket;
+}
+
+void BreakerMachine::RecordProbeLocked(const Report& report) {
+  if (!round_.Finish(report.admission.probe)) {
+    return CountIgnored(IgnoredCause::kStale);
+  }
+  if (report.outcome == Outcome::kIgnored) return CountIgnored(report.cause);
+  if (!rules().enabled || mode_.mode == OperatorMode::kForcedOpen ||
+      mode_.mode == OperatorMode::kForcedClosed) {
+    return CountIgnored(IgnoredCause::kStale);
+  }
+  if (ramp_.active()) return RecordRampedLocked(report);
+  // A breaker that opened because calls were slow mustn't close on a slow one.
+  const bool slow = rules().slow_call_rate_threshold > 0 &&
+                    NowForLocked(report) >= report.slow_at;
+  CountOnBudgetLocked(report.outcome);
+  if (report.outcome == Outcome::kSuccess && !slow) {
+    RecordProbeSuccessLocked();
+  } else {
+    RecordProbeFailureLocked(FailureTextLocked(report));
+  }
+}
+
+void BreakerMachine::RecordProbeSuccessLocked() {
+  round_.AddSuccess();
+  if (rules().BucketAlone()) {
+    if (rules().bucket.MoreThanHalfFull(LoadWord(hot_).missing())) {
+      TransitionToLocked(State::kClosed, TransitionReason::kProbesSucceeded,
+                         "bucket more than half full");
+    }
+  } else if (round_.succeeded() >= rules().half_open_calls) {
+    PassRoundLocked();
+  }
+}
+
+void BreakerMachine::RecordProbeFailureLocked(std::string last_failure) {
+  // A fraction of a token lets no probe through, so it counts as empty.
+  if (rules().BucketAlone() &&
+      rules().bucket.WholeTokens(LoadWord(hot_).missing()) > 0) {
+    return;
+  }
+  OpenLocked(TransitionReason::kProbeFailed, "probe failed",
+             std::move(last_failure));
+}
+
+void BreakerMachine::RecordRampedLocked(const Report& report) {
+  const TimePoint now = clock_.Now();
+  const bool slow = now >= report.slow_at;
+  const bool failed = report.outcome == Outcome::kFailure;
+  const bool first = !ramp_.HasSucceededAt(now, rules());
+  const std::optional<int> share = ramp_.ShareAt(now, rules());
+  const std::optional<std::string> why = CountLocked(report, slow, now);
+  if (!failed && !slow) return ramp_.NoteSuccess(now, rules());
+  if (why) {
+    OpenLocked(TransitionReason::kTripRule, *why, FailureTextLocked(report));
+  } else if (failed && first && share) {
+    OpenLocked(TransitionReason::kProbeFailed, RampFailedText(*share),
+               FailureTextLocked(report));
+  }
+}
+
+void BreakerMachine::CountOnBudgetLocked(Outcome outcome) {
+  const BreakerWord word = LoadWord(hot_);
+  const TokenBucket& bucket = rules().bucket;
+  const bool failed = outcome == Outcome::kFailure;
+  const std::uint32_t missing = failed ? bucket.AfterFailure(word.missing())
+                                       : bucket.AfterSuccess(word.missing());
+  if (failed) {
+    hot_.failures_since_full.store(
+        hot_.failures_since_full.load(std::memory_order_relaxed) + 1,
+        std::memory_order_relaxed);
+  } else if (missing == 0) {
+    hot_.failures_since_full.store(0, std::memory_order_relaxed);
+  }
+  if (missing == word.missing()) return;
+  hot_.word.store(word.WithMissing(missing).bits(), std::memory_order_release);
+}
+
+std::string BreakerMachine::FailureTextLocked(const Report& report) const {
+  return report.outcome == Outcome::kFailure
+             ? FailureText(report.code, report.message)
+             : SlowCallText(rules().slow_call_duration);
+}
+
+}  // namespace grpc_resilience::internal
