@@ -20,6 +20,7 @@
 
 #include "grpc_resilience/clock.h"
 #include "grpc_resilience/outcome.h"
+#include "grpc_resilience/recovery_policy.h"
 
 namespace grpc_resilience {
 
@@ -47,8 +48,8 @@ enum class BreakerCounts {
 /// Names the breaker of a call; asked once per method and channel, not per call.
 /// Must be safe to use from several threads; when it throws or says "", the call
 /// uses the breaker of its target.
-using BreakerKeyFunction =
-    std::function<std::string(std::string_view target, std::string_view method)>;
+using BreakerKeyFunction = std::function<std::string(std::string_view target,
+                                                     std::string_view method)>;
 
 /// A value type. Validated by Resilience::Create, which names each bad field.
 struct BreakerPolicy {
@@ -125,6 +126,9 @@ struct BreakerPolicy {
   /// that recovery is noticed at the pace of the traffic. Range: ≥ 0; 0 switches
   /// it off. Default unset: 100, or 0 when open_duration is set.
   std::optional<int> early_probe_after_rejections;
+
+  /// How the end of an outage is noticed.
+  RecoveryPolicy recovery;
 
   // --- Half-open ------------------------------------------------------------
 

@@ -97,8 +97,8 @@ class Permit {
 
   CircuitBreaker* breaker_;  // null: consumed
   std::uint64_t generation_;
-  std::uint64_t probe_;  // number of the probe, 0 for none
-  TimePoint slow_at_;    // max: not timed
+  std::uint64_t probe_;            // number of the probe, 0 for none
+  TimePoint slow_at_;              // max: not timed
   std::uint64_t slow_ticket_ = 0;  // not 0: counted as slow already
 };
 
@@ -118,10 +118,14 @@ class CircuitBreaker {
   CircuitBreaker(const CircuitBreaker&) = delete;
   CircuitBreaker& operator=(const CircuitBreaker&) = delete;
 
-  /// A permit, or empty: rejected. May start a half-open round.
-  std::optional<Permit> TryAcquire() {
+  /// A permit, or empty: rejected. May start a half-open round, unless
+  /// `may_probe` is false: then calls are rejected until the state is CLOSED, for
+  /// who knows that a probe would say nothing.
+  std::optional<Permit> TryAcquire(bool may_probe = true) {
     const std::uint64_t word = hot_.word.load(std::memory_order_acquire);
-    if ((word & internal::kBreakerNotPlain) != 0) return TryAcquireOtherwise();
+    if ((word & internal::kBreakerNotPlain) != 0) {
+      return TryAcquireOtherwise(may_probe);
+    }
     return Permit(this, word >> internal::kBreakerGenerationShift);
   }
 
@@ -166,7 +170,7 @@ class CircuitBreaker {
   friend class Permit;
   friend class BreakerRegistry;
 
-  std::optional<Permit> TryAcquireOtherwise();
+  std::optional<Permit> TryAcquireOtherwise(bool may_probe);
   void RecordOutcome(internal::Report& report);
 
   /// Made at the first call.

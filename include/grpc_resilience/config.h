@@ -46,6 +46,11 @@ struct MethodPolicy {
   std::optional<Duration> timeout;
   /// Default: kDetect.
   MessageKind message_kind = MessageKind::kDetect;
+  /// True: calls of the method go through as if the library weren't there: never
+  /// rejected, retried, limited nor counted. For health checks, reflection and
+  /// administration, which must reach a target whose breaker is open.
+  /// Default: false.
+  bool bypass = false;
 };
 
 /// Method policies by pattern: "/pkg.Service/Method" or "/pkg.Service/*".

@@ -1,5 +1,6 @@
 #include "core/call_session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -8,6 +9,9 @@
 
 namespace grpc_resilience::internal {
 namespace {
+
+// To the next attempt to connect, about.
+constexpr Duration kReconnectTime = std::chrono::milliseconds(125);
 
 std::string LastAttemptText(const AttemptEnd& end) {
   std::string text = StatusCodeName(end.code);
@@ -85,7 +89,10 @@ Decision CallSession::OnWaitOver() {
 
 Decision CallSession::Admit(std::optional<TimePoint> now) {
   if (plan_->breaker != nullptr && !(CountsCalls() && permit_)) {
-    permit_ = plan_->breaker->TryAcquire();
+    connected_ = !plan_->may_probe ||
+                 plan_->breaker->state() == State::kClosed ||
+                 plan_->may_probe();
+    permit_ = plan_->breaker->TryAcquire(connected_);
     if (!permit_) return FinishRejected();
   }
   return Begin(now);
@@ -134,8 +141,7 @@ Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
 // A DEADLINE_EXCEEDED that comes much sooner is the server's own and stays as
 // it is; 5 % allow for a server whose timer is ahead of ours.
 bool CallSession::ReachedAttemptLimit(TimePoint now) const {
-  return limited_ &&
-         now >= attempt_limit_ - attempt_time_ / 20;
+  return limited_ && now >= attempt_limit_ - attempt_time_ / 20;
 }
 
 bool CallSession::BudgetAllows() const {
@@ -182,9 +188,9 @@ Decision CallSession::Finish(StopReason reason) {
   if (CountsCalls() && attempts_ > 0) {
     // Cancelled between two attempts, the call came to no end of its own.
     const bool cancelled = reason == StopReason::kCancelled;
-    Report(cancelled ? Classification{Outcome::kIgnored,
-                                      IgnoredCause::kCancelled}
-                     : classification_,
+    Report(cancelled
+               ? Classification{Outcome::kIgnored, IgnoredCause::kCancelled}
+               : classification_,
            last_code_, last_message_);
   }
   permit_.reset();
@@ -236,6 +242,9 @@ Decision CallSession::FinishRejected() {
     if (!rejection_->forced_reason.empty()) {
       absl::StrAppend(&message, ": ", rejection_->forced_reason);
     }
+  } else if (!connected_) {
+    absl::StrAppend(&message, " is open; waiting for a connection");
+    rejection_->retry_after = std::max(rejection_->retry_after, kReconnectTime);
   } else if (rejection_->retry_after > Duration::zero()) {
     const auto in =
         std::chrono::ceil<std::chrono::milliseconds>(rejection_->retry_after);

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ struct SessionPlan {
   BreakerCounts breaker_counts = BreakerCounts::kAttempts;
   /// BreakerPolicy::half_open_per_attempt_timeout.
   std::optional<Duration> probe_timeout;
+  /// Asked when the breaker isn't closed: false while an attempt would say nothing
+  /// of the target. Empty: never so.
+  std::function<bool()> may_probe;
   Duration min_deadline_for_failure{0};
   /// Null: outcome.h's table.
   const OutcomePredicate* outcome_predicate = nullptr;
@@ -104,6 +108,8 @@ class CallSession {
   }
 
   bool cancelled() const { return cancelled_; }
+  /// The attempt under way is a probe of a half-open breaker.
+  bool is_probe() const { return permit_ && permit_->is_probe(); }
   /// The attempt under way ends by per_attempt_timeout or the limit of a probe
   /// before the call's deadline.
   bool attempt_limited() const { return limited_; }
@@ -149,17 +155,18 @@ class CallSession {
   Backoff backoff_;
   std::optional<Permit> permit_;
   int attempts_ = 0;
-  bool fair_time_ = true;    // of the attempt under way
-  bool limited_ = false;     // by attempt_time_
+  bool fair_time_ = true;  // of the attempt under way
+  bool limited_ = false;   // by attempt_time_
   Duration attempt_time_{0};
   bool probe_limit_ = false;  // attempt_time_ is the limit of a probe
   TimePoint attempt_limit_;   // only when limited_
-  bool timed_out_ = false;   // the last attempt, at attempt_limit_
+  bool timed_out_ = false;    // the last attempt, at attempt_limit_
+  bool connected_ = true;     // what may_probe said
   bool cancelled_ = false;
   bool shutdown_ = false;
   Classification classification_;
   StatusCode last_code_ = StatusCode::OK;  // of the last attempt that ended
-  std::string last_message_;  // with kCalls only
+  std::string last_message_;               // with kCalls only
   StopReason reason_ = StopReason::kOk;
   std::string last_failure_;  // "UNAVAILABLE: message" of the last attempt
   std::optional<LocalStatus> local_status_;

@@ -72,10 +72,9 @@ CircuitBreaker::CircuitBreaker(const BreakerKey& key,
                                const RetryThrottlePolicy& throttle,
                                const Clock& clock, Random& random,
                                TransitionSink* sink)
-    : CircuitBreaker(key,
-                     std::make_shared<const BreakerContext>(BreakerContext{
-                         BreakerRules(policy, throttle), clock, random, sink})) {
-}
+    : CircuitBreaker(
+          key, std::make_shared<const BreakerContext>(BreakerContext{
+                   BreakerRules(policy, throttle), clock, random, sink})) {}
 
 CircuitBreaker::CircuitBreaker(const BreakerKey& key,
                                std::shared_ptr<const BreakerContext> context)
@@ -96,7 +95,7 @@ CircuitBreaker::~CircuitBreaker() {
   internal::BreakerIdentityDeleter()(identity_);
 }
 
-std::optional<Permit> CircuitBreaker::TryAcquireOtherwise() {
+std::optional<Permit> CircuitBreaker::TryAcquireOtherwise(bool may_probe) {
   const BreakerWord word = LoadWord(hot_);
   if (word.path() == CountingPath::kDisabled) {
     return Permit(this, internal::kNoGeneration);
@@ -113,7 +112,9 @@ std::optional<Permit> CircuitBreaker::TryAcquireOtherwise() {
     return Permit(this, word.generation(), 0, slow_at);
   }
   internal::OpenLine& line = machine.open_line();
-  if (!forced && word.state() == State::kOpen && !ProbeReady(line, now)) {
+  const bool waits =
+      !may_probe || (word.state() == State::kOpen && !ProbeReady(line, now));
+  if (!forced && waits) {
     line.rejected.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
@@ -126,8 +127,8 @@ std::optional<Permit> CircuitBreaker::TryAcquireOtherwise() {
 void CircuitBreaker::RecordOutcome(Report& report) {
   const std::uint64_t generation = report.admission.generation;
   if (generation == internal::kNoGeneration) return;  // disabled then
-  const bool plain = report.admission.probe == 0 &&
-                     generation != internal::kShadowGeneration;
+  const bool plain =
+      report.admission.probe == 0 && generation != internal::kShadowGeneration;
   if (plain && report.outcome == Outcome::kIgnored) {
     return Machine().CountIgnored(report.cause);
   }
@@ -210,9 +211,8 @@ void CircuitBreaker::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
 void CircuitBreaker::Reconfigure(const BreakerPolicy& policy,
                                  const RetryThrottlePolicy& throttle) {
   const std::shared_ptr<const BreakerContext> now = context();
-  Reconfigure(std::make_shared<const BreakerContext>(
-      BreakerContext{BreakerRules(policy, throttle), now->clock, now->random,
-                     now->sink}));
+  Reconfigure(std::make_shared<const BreakerContext>(BreakerContext{
+      BreakerRules(policy, throttle), now->clock, now->random, now->sink}));
 }
 
 void CircuitBreaker::Reconfigure(

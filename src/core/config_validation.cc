@@ -247,15 +247,14 @@ void CheckRamp(const BreakerPolicy& breaker, FaultsOf faults) {
   constexpr char kField[] = "breaker.half_open_ramp";
   faults.Positive("breaker.half_open_ramp_step", breaker.half_open_ramp_step);
   if (breaker.half_open_ramp.size() > 10) {
-    faults.Add(kField,
-               absl::StrCat(breaker.half_open_ramp.size(), " shares"),
+    faults.Add(kField, absl::StrCat(breaker.half_open_ramp.size(), " shares"),
                "must be at most 10");
   }
   double before = 0;
   for (const double share : breaker.half_open_ramp) {
     if (!Interval{0, 1, true, true}.Contains(share)) {
-      faults.Add(absl::StrCat(kField, " contains ", share,
-                              ": must be in (0, 1)"));
+      faults.Add(
+          absl::StrCat(kField, " contains ", share, ": must be in (0, 1)"));
     } else if (share <= before) {
       faults.Add(absl::StrCat(kField, " contains ", share,
                               ": must be greater than the share before (",
@@ -316,6 +315,20 @@ void CheckHalfOpen(const BreakerPolicy& breaker, FaultsOf faults) {
   CheckRamp(breaker, faults);
 }
 
+void CheckRecovery(const RecoveryPolicy& recovery, FaultsOf faults) {
+  if (!recovery.background_probe) return;
+  const BackgroundProbe& probe = *recovery.background_probe;
+  const std::string field = "breaker.recovery.background_probe";
+  if (!IsPattern(probe.method) || IsWildcard(probe.method)) {
+    faults.Add(field + ".method", "\"" + probe.method + "\"",
+               "must be of the form /pkg.Service/Method");
+  }
+  faults.Positive(field + ".timeout", probe.timeout);
+  if (!recovery.watch_channel) {
+    faults.Add(field + ": is set, but breaker.recovery.watch_channel is false");
+  }
+}
+
 void CheckTarget(const TargetConfig& target, const std::string& place,
                  FaultLines* lines) {
   FaultsOf faults(place, lines);
@@ -325,6 +338,7 @@ void CheckTarget(const TargetConfig& target, const std::string& place,
   faults.Defined("breaker.counts", breaker.counts, BreakerCounts::kCalls);
   CheckTripRule(breaker, faults);
   CheckOpenTime(breaker, faults);
+  CheckRecovery(breaker.recovery, faults);
   CheckHalfOpen(breaker, faults);
   faults.NotNegative("breaker.min_deadline_for_failure",
                      breaker.min_deadline_for_failure);

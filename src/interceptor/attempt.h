@@ -79,6 +79,11 @@ class Attempt {
   const grpc::Status& status() const { return status_; }
   /// A message arrived and, where it was received as an object, could be parsed.
   bool has_message() const;
+  /// The message where it was received as an object and the attempt succeeded;
+  /// else null.
+  const google::protobuf::MessageLite* message() const {
+    return status_.ok() && has_message() ? object_.get() : nullptr;
+  }
   /// Moves the received message into the caller's object of the right class. False
   /// when it can't be parsed; `into` is then unspecified.
   bool TakeMessage(google::protobuf::MessageLite* into);

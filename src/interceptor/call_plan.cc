@@ -58,7 +58,7 @@ std::shared_ptr<const CallPlan> CallPlanCache::Get(std::string_view method) {
       if (found != plans_.end()) return found->second;
     }
   }
-  std::shared_ptr<const CallPlan> plan = Make(method);
+  std::shared_ptr<const CallPlan> plan = Make(method, version);
   absl::MutexLock lock(&mu_);
   if (version_ != version) {
     plans_.clear();
@@ -69,7 +69,7 @@ std::shared_ptr<const CallPlan> CallPlanCache::Get(std::string_view method) {
 }
 
 std::shared_ptr<const CallPlan> CallPlanCache::Make(
-    std::string_view method) const {
+    std::string_view method, std::uint64_t version) const {
   auto plan = std::make_shared<CallPlan>(target_);
   Resilience::ResolvedPolicy resolved = resilience_->Resolve(target_, method);
   plan->resilience = resilience_;
@@ -81,6 +81,8 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   if (resolved.breaker.mode == BreakerMode::kEnabled) {
     plan->breaker = resilience_->registry().GetOrCreate(
         resilience_->BreakerKeyFor(target_, plan->method));
+    plan->recovery = recovery_;
+    plan->watch = recovery_->For(plan->breaker, resolved.breaker, version);
   }
   const auto observers = resilience_->observers();
   if (observers != nullptr && !observers->empty()) plan->observers = observers;
@@ -103,6 +105,11 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   plan->session.probe_timeout = resolved.breaker.half_open_per_attempt_timeout;
   if (plan->outcome_predicate) {
     plan->session.outcome_predicate = &plan->outcome_predicate;
+  }
+  if (plan->watch != nullptr) {
+    plan->session.may_probe = [recovery = recovery_, watch = plan->watch] {
+      return recovery->MayProbe(watch);
+    };
   }
   plan->session.clock = &resilience_->clock();
   plan->session.random = &resilience_->random();

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/call_session.h"
 #include "grpc_resilience/resilience.h"
+#include "interceptor/channel_recovery.h"
 #include "interceptor/message_type.h"
 #include "interceptor/status_details.h"
 
@@ -35,7 +36,9 @@ struct CallPlan {
   std::string method;
   MethodPolicy policy;
   OutcomePredicate outcome_predicate;
-  std::shared_ptr<CircuitBreaker> breaker;                 // null: disabled
+  std::shared_ptr<CircuitBreaker> breaker;  // null: disabled
+  std::shared_ptr<ChannelRecovery> recovery;
+  std::shared_ptr<WatchedBreaker> watch;                   // null: not watched
   std::shared_ptr<const Resilience::Observers> observers;  // null: none
   MethodTypes types;
   /// Retries as the policy says.
@@ -53,15 +56,21 @@ class CallPlanCache {
  public:
   CallPlanCache(std::shared_ptr<Resilience> resilience, std::string target);
 
+  /// Of the channel whose calls these are.
+  ChannelRecovery& recovery() { return *recovery_; }
+
   std::shared_ptr<const CallPlan> Get(std::string_view method);
 
   const std::shared_ptr<Resilience>& resilience() const { return resilience_; }
 
  private:
-  std::shared_ptr<const CallPlan> Make(std::string_view method) const;
+  std::shared_ptr<const CallPlan> Make(std::string_view method,
+                                       std::uint64_t version) const;
 
   const std::shared_ptr<Resilience> resilience_;
   const std::string target_;
+  const std::shared_ptr<ChannelRecovery> recovery_ =
+      std::make_shared<ChannelRecovery>();
   absl::Mutex mu_;
   std::uint64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<const CallPlan>> plans_

@@ -40,7 +40,8 @@ grpc::Status MakeLocalStatus(const CallSession& session,
 }  // namespace
 
 void CallResult::Decide(const CallSession& session,
-                        const RejectionDetails& details, Attempt* attempt, const grpc::Status* own_status) {
+                        const RejectionDetails& details, Attempt* attempt,
+                        const grpc::Status* own_status) {
   attempt_ = attempt;
   if (session.local_status().has_value()) {
     status_ = MakeLocalStatus(session, details);

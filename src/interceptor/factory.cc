@@ -33,6 +33,7 @@ ResilienceInterceptorFactory::ResilienceInterceptorFactory(
 const std::optional<ContextAccess::Place>&
 ResilienceInterceptorFactory::PlaceIn(grpc::ChannelInterface* channel) {
   absl::call_once(placed_, [&] {
+    plans_.recovery().SetChannel(channel);
     place_ = ContextAccess::FindFactory(channel, this, &IsOurs);
   });
   return place_;
@@ -45,7 +46,9 @@ ResilienceInterceptorFactory::CreateClientInterceptor(ClientRpcInfo* info) {
   }
   const auto& place = PlaceIn(info->channel());
   if (place.has_value() && place->shadowed) return new Transparent;
-  return new UnaryCall(plans_.Get(info->method()), info, place);
+  std::shared_ptr<const CallPlan> plan = plans_.Get(info->method());
+  if (plan->policy.bypass) return new Transparent;
+  return new UnaryCall(std::move(plan), info, place);
 }
 
 }  // namespace grpc_resilience::internal

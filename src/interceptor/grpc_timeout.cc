@@ -13,8 +13,8 @@ constexpr std::int64_t kMost = 99'999'999;
 
 std::string GrpcTimeoutText(Duration timeout) {
   using std::chrono::ceil;
-  const auto micros =
-      std::max<std::int64_t>(1, ceil<std::chrono::microseconds>(timeout).count());
+  const auto micros = std::max<std::int64_t>(
+      1, ceil<std::chrono::microseconds>(timeout).count());
   if (micros <= kMost) return std::to_string(micros) + 'u';
   const auto millis = ceil<std::chrono::milliseconds>(timeout).count();
   if (millis <= kMost) return std::to_string(millis) + 'm';

@@ -23,7 +23,8 @@ bool OwnCallLimit::Fits(const grpc::ClientContext& context,
 void OwnCallLimit::Arm(TimePoint now, TimePoint limit, Metadata* metadata) {
   metadata->emplace(kTimeoutKey, GrpcTimeoutText(limit - now));
   // Of no group: a shutdown ends waits, never a call in flight.
-  timer_id_ = timer_->Schedule(limit, [this] { OnTimer(); }, nullptr);
+  timer_id_ = timer_->Schedule(
+      limit, [this] { OnTimer(); }, nullptr);
 }
 
 bool OwnCallLimit::OnCallEnd() {

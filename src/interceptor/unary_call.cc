@@ -23,6 +23,10 @@ UnaryCall::UnaryCall(std::shared_ptr<const CallPlan> plan,
       suffix_for_stats_(info->suffix_for_stats()),
       place_(place) {}
 
+UnaryCall::~UnaryCall() {
+  if (slow_mark_ != nullptr) slow_mark_->Disarm();
+}
+
 void UnaryCall::Intercept(Pass pass) {
   TakeOver(this);
   // First of all: nothing else may be asked of a cancel pass.
@@ -49,13 +53,14 @@ void UnaryCall::FirstPass(Pass pass) {
     call_start_ = attempt_start_ = plan_->session.clock->Now();
   }
   const bool limited = retry.per_attempt_timeout.has_value() ||
+                       plan_->session.probe_timeout.has_value() ||
                        plan_->policy.timeout.has_value();
   bool may_retry = plan_->may_retry && !plan_->resilience->is_shut_down();
-  if (may_retry || limited) {
+  if (may_retry || limited || plan_->outcome_predicate) {
     identity_ = Identify(pass, plan_->types, plan_->policy.message_kind);
     if (!identity_.known) {
+      if (may_retry || limited) plan_->NoticeUnknownMessages();
       may_retry = false;
-      plan_->NoticeUnknownMessages();
     }
   }
   Deadline deadline = callers_deadline_;
@@ -94,6 +99,7 @@ void UnaryCall::FirstPass(Pass pass) {
     }
   }
   if (own_limit) LimitOwnCall(pass);
+  WatchSlowness();
   HandOver(this);
   mode_.store(Mode::kWatched, std::memory_order_release);
   pass->Proceed();
@@ -107,6 +113,7 @@ void UnaryCall::Reject(Pass pass) {
     pass->Proceed();
     return;
   }
+  if (plan_->watch != nullptr) plan_->recovery->OnRejected(plan_->watch);
   result_.Decide(*session_, plan_->rejection_details, nullptr, nullptr);
   TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
   {
@@ -116,6 +123,12 @@ void UnaryCall::Reject(Pass pass) {
   }
   mode_.store(Mode::kHijacked, std::memory_order_release);
   pass->Hijack();
+}
+
+void UnaryCall::WatchSlowness() {
+  if (const auto slow_at = session_->slow_at()) {
+    slow_mark_ = SlowMark::Arm(plan_->timer, *slow_at, &*session_);
+  }
 }
 
 Deadline UnaryCall::CallDeadline() {
@@ -172,7 +185,8 @@ void UnaryCall::PrepareReissue(Pass pass) {
   reissue_ = std::make_unique<Reissue>();
   AttemptRoute& route = reissue_->route;
   route.channel = channel_;
-  route.observed = HasLaterInterceptors();
+  // A predicate looks at the message as well.
+  route.observed = HasLaterInterceptors() || plan_->outcome_predicate;
   if (place_) {
     route.position = place_->index + 1;
   } else {
@@ -209,8 +223,12 @@ void UnaryCall::OnLimitSettled() { OwnCallEnded(own_end_); }
 
 void UnaryCall::OwnCallEnded(Pass pass) {
   grpc::Status* status = pass->GetRecvStatus();
+  const bool has_message = status->ok() && received_ != nullptr &&
+                           identity_.received == MessageBase::kProtobuf;
   const Decision decision = EndAttempt(
-      *status, status->ok() ? nullptr : pass->GetRecvTrailingMetadata());
+      *status, status->ok() ? nullptr : pass->GetRecvTrailingMetadata(),
+      has_message ? static_cast<const google::protobuf::MessageLite*>(received_)
+                  : nullptr);
   if (decision.step != Step::kFinish) {
     PrepareReissue(pass);
     {

@@ -36,6 +36,7 @@
 #include "interceptor/message_identity.h"
 #include "interceptor/own_call_limit.h"
 #include "interceptor/reissue.h"
+#include "interceptor/slow_mark.h"
 
 namespace grpc_resilience::internal {
 
@@ -48,7 +49,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   UnaryCall(std::shared_ptr<const CallPlan> plan,
             grpc::experimental::ClientRpcInfo* info,
             std::optional<ContextAccess::Place> place);
-  ~UnaryCall() override = default;
+  ~UnaryCall() override;
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override;
 
@@ -73,6 +74,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void LimitOwnCall(Pass pass);
   void PrepareReissue(Pass pass);
   void Reject(Pass pass);
+  void WatchSlowness();
 
   // Driving.
   void Drive(const Decision& decision);
@@ -84,7 +86,8 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void OnAttemptDone() override;
   void OnParentWatchDone(grpc::StatusCode code) override;
   Decision EndAttempt(const grpc::Status& status,
-                      const Attempt::Metadata* trailing);
+                      const Attempt::Metadata* trailing,
+                      const google::protobuf::MessageLite* response);
   void Finish();
   void Deliver();
 
@@ -102,6 +105,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   TimePoint call_start_;     // only with observers
   TimePoint attempt_start_;  // only with observers
   Decision first_;
+  std::shared_ptr<SlowMark> slow_mark_;
   MessageIdentity identity_;
   const google::protobuf::MessageLite* request_object_ = nullptr;
   grpc::ByteBuffer request_bytes_;

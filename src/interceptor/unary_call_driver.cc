@@ -38,6 +38,7 @@ void UnaryCall::StartAttempt(const Decision& decision) {
     cancelled = cancelled_.load(std::memory_order_relaxed);
   }
   if (cancelled) attempt.Cancel();
+  WatchSlowness();
   attempt.Run();  // the call may be over when it returns
 }
 
@@ -48,11 +49,17 @@ void UnaryCall::OnAttemptDone() {
     if (!cancelled_.load(std::memory_order_relaxed)) running_ = nullptr;
   }
   const Attempt& attempt = *reissue_->attempt;
-  Drive(EndAttempt(attempt.status(), &attempt.trailing_metadata()));
+  Drive(EndAttempt(attempt.status(), &attempt.trailing_metadata(),
+                   attempt.message()));
 }
 
 Decision UnaryCall::EndAttempt(const grpc::Status& status,
-                               const Attempt::Metadata* trailing) {
+                               const Attempt::Metadata* trailing,
+                               const google::protobuf::MessageLite* response) {
+  if (slow_mark_ != nullptr) {
+    slow_mark_->Disarm();
+    slow_mark_ = nullptr;
+  }
   const StatusCode code = status.error_code();
   if (code != StatusCode::OK) {
     const bool with_parent = ContextAccess::HasParent(*context_);
@@ -67,7 +74,12 @@ Decision UnaryCall::EndAttempt(const grpc::Status& status,
     }
   }
   if (plan_->resilience->is_shut_down()) session_->OnShutdown();
-  const AttemptEnd end = MakeAttemptEnd(status, trailing);
+  AttemptEnd end = MakeAttemptEnd(status, trailing);
+  end.response = response;
+  if (code == StatusCode::UNAVAILABLE && session_->is_probe() &&
+      plan_->watch != nullptr && !plan_->recovery->IsConnected()) {
+    end.origin = ErrorOrigin::kNotConnected;
+  }
   const Decision decision = session_->OnAttemptEnd(end);
   TellAttemptEnd(*plan_, *session_, code, attempt_start_);
   return decision;
@@ -148,6 +160,10 @@ void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
 }
 
 void UnaryCall::Finish() {
+  if (plan_->watch != nullptr &&
+      session_->reason() == StopReason::kBreakerOpen) {
+    plan_->recovery->OnRejected(plan_->watch);
+  }
   Attempt* attempt = nullptr;
   if (reissue_->attempt) attempt = &*reissue_->attempt;
   const grpc::Status* own_status = nullptr;

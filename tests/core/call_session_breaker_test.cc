@@ -74,6 +74,31 @@ TEST_F(CallSessionBreakerTest, WhileProbesAreUnderWayOthersAreRejected) {
   EXPECT_EQ(breaker_->state(), State::kClosed);
 }
 
+TEST_F(CallSessionBreakerTest, NoProbeWhileItWouldSayNothing) {
+  UseBreaker();
+  int asked = 0;
+  bool connected = false;
+  plan_.may_probe = [&] {
+    ++asked;
+    return connected;
+  };
+  EXPECT_EQ(Run(seconds(1), Always(Answer())).hits, 1);
+  EXPECT_EQ(asked, 0);  // CLOSED: everybody may
+  Open();
+  clock_.Advance(seconds(10));
+  const CallRecord call = Run(seconds(1), Always(Answer()));
+  EXPECT_EQ(call.hits, 0);
+  EXPECT_EQ(call.reason, StopReason::kBreakerOpen);
+  EXPECT_EQ(call.message,
+            "circuit breaker of target \"payments:443\" is open; waiting for a "
+            "connection; opened by UNAVAILABLE: connection refused");
+  EXPECT_EQ(breaker_->state(), State::kOpen);
+  EXPECT_EQ(breaker_->snapshot().rejected, 1u);
+  connected = true;
+  EXPECT_EQ(Run(seconds(1), Always(Answer())).hits, 1);
+  EXPECT_EQ(asked, 2);
+}
+
 // C09
 TEST_F(CallSessionBreakerTest, ABreakerThatOpensEndsTheRetriesAtOnce) {
   UseWindow(0.5, 10, 2);

@@ -331,5 +331,23 @@ target "a\n\"b\"" method "x": must look like "/pkg.Service/Method" or "/pkg.Serv
 target "a\n\"b\"" method "x": retry.reserve = -1 s: must be >= 0)");
 }
 
+TEST(ConfigValidationTest, BackgroundProbe) {
+  Config config;
+  RecoveryPolicy& recovery = config.Target("t").breaker.recovery;
+  recovery.background_probe = BackgroundProbe();
+  EXPECT_TRUE(config.Validate().ok());
+  recovery.background_probe->method = "/pkg.Service/*";
+  recovery.background_probe->timeout = Duration(0);
+  recovery.watch_channel = false;
+  const std::string faults(config.Validate().message());
+  EXPECT_THAT(faults,
+              testing::HasSubstr("breaker.recovery.background_probe.method = "
+                                 "\"/pkg.Service/*\": must be of the form"));
+  EXPECT_THAT(faults,
+              testing::HasSubstr("breaker.recovery.background_probe.timeout = "
+                                 "0 s: must be > 0"));
+  EXPECT_THAT(faults, testing::HasSubstr("watch_channel is false"));
+}
+
 }  // namespace
 }  // namespace grpc_resilience::internal

@@ -20,71 +20,75 @@ class OpenPeriodTest : public testing::Test {
     lengths_.jitter = Jitter::kNone;
   }
 
-  void Reject(int calls) { hot_.rejected.fetch_add(calls); }
+  void Start(TimePoint when, int early_after_rejections) {
+    period_.Configure(lengths_, std::nullopt, early_after_rejections);
+    period_.Start(when);
+  }
+  void Reject(int calls) { line_.rejected.fetch_add(calls); }
   bool ReadyAfter(Duration passed) const {
-    return ProbeReady(hot_, start_ + passed);
+    return ProbeReady(line_, start_ + passed);
   }
 
   const TimePoint start_ = TimePoint(std::chrono::hours(1));
-  BreakerHotLine hot_;
+  OpenLine line_;
   BackoffPolicy lengths_;
   FixedRandom random_{0.5};
-  OpenPeriod period_{hot_, lengths_, random_};
+  OpenPeriod period_{line_, random_};
 };
 
 TEST_F(OpenPeriodTest, ReadyWhenItsTimeIsOver) {
-  period_.Start(start_, 0);
+  Start(start_, 0);
   EXPECT_FALSE(ReadyAfter(seconds(10) - Duration(1)));
   EXPECT_TRUE(ReadyAfter(seconds(10)));
-  EXPECT_EQ(TimeUntilProbe(hot_, start_ + seconds(4)), seconds(6));
-  EXPECT_EQ(TimeUntilProbe(hot_, start_ + seconds(11)), Duration::zero());
+  EXPECT_EQ(TimeUntilProbe(line_, start_ + seconds(4)), seconds(6));
+  EXPECT_EQ(TimeUntilProbe(line_, start_ + seconds(11)), Duration::zero());
   EXPECT_EQ(period_.Why(start_ + seconds(10)), "10 s passed");
 }
 
 TEST_F(OpenPeriodTest, GrowsUntilItIsRestarted) {
   for (const seconds length :
        {seconds(10), seconds(20), seconds(30), seconds(30)}) {
-    period_.Start(start_, 0);
-    EXPECT_EQ(TimeUntilProbe(hot_, start_), length);
+    Start(start_, 0);
+    EXPECT_EQ(TimeUntilProbe(line_, start_), length);
   }
   period_.Restart();
-  period_.Start(start_, 0);
-  EXPECT_EQ(TimeUntilProbe(hot_, start_), seconds(10));
+  Start(start_, 0);
+  EXPECT_EQ(TimeUntilProbe(line_, start_), seconds(10));
 }
 
 TEST_F(OpenPeriodTest, NewLengthsCountFromTheNextPeriodOn) {
-  period_.Start(start_, 0);
+  Start(start_, 0);
   lengths_.initial_backoff = seconds(1);
-  EXPECT_EQ(TimeUntilProbe(hot_, start_), seconds(10));
-  period_.Start(start_, 0);
-  EXPECT_EQ(TimeUntilProbe(hot_, start_), seconds(2));
+  EXPECT_EQ(TimeUntilProbe(line_, start_), seconds(10));
+  Start(start_, 0);
+  EXPECT_EQ(TimeUntilProbe(line_, start_), seconds(2));
 }
 
 TEST_F(OpenPeriodTest, EarlyAfterEnoughRejectionsAndEightyMilliseconds) {
   Reject(1000);  // in earlier periods
-  period_.Start(start_, 100);
+  Start(start_, 100);
   Reject(99);
   EXPECT_FALSE(ReadyAfter(milliseconds(80)));
   Reject(1);
   EXPECT_FALSE(ReadyAfter(milliseconds(80) - Duration(1)));
   EXPECT_TRUE(ReadyAfter(milliseconds(80)));
-  EXPECT_EQ(TimeUntilProbe(hot_, start_ + milliseconds(80)), Duration::zero());
+  EXPECT_EQ(TimeUntilProbe(line_, start_ + milliseconds(80)), Duration::zero());
   Reject(7);
   EXPECT_EQ(period_.Why(start_ + milliseconds(80)), "107 calls rejected");
   EXPECT_EQ(period_.Why(start_ + seconds(10)), "10 s passed");
 }
 
 TEST_F(OpenPeriodTest, NeverEarlyWhenSwitchedOff) {
-  period_.Start(start_, 0);
+  Start(start_, 0);
   Reject(1'000'000);
   EXPECT_FALSE(ReadyAfter(seconds(9)));
 }
 
 TEST_F(OpenPeriodTest, LongestPeriodStaysInTheRangeOfTime) {
   lengths_.initial_backoff = lengths_.max_backoff = Duration::max();
-  period_.Start(start_, 0);
+  Start(start_, 0);
   EXPECT_FALSE(ReadyAfter(std::chrono::hours(24 * 365)));
-  EXPECT_EQ(hot_.probe_at.load(), TimePoint::max());
+  EXPECT_EQ(line_.probe_at.load(), TimePoint::max());
 }
 
 }  // namespace

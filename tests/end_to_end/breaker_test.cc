@@ -230,6 +230,82 @@ TEST_P(BreakerTest, ResilienceMayGoWhileCallsAreInFlight) {
   EXPECT_EQ(response.hit(), 2);
 }
 
+// D23. A server that hangs is noticed before the first call of it ends.
+TEST_P(BreakerTest, HungCallsOpenItWhileTheyHang) {
+  Config config = RetryConfig(1);
+  BreakerPolicy& breaker = config.DefaultTarget().breaker;
+  breaker.mode = BreakerMode::kEnabled;
+  breaker.slow_call_rate_threshold = 1.0;
+  breaker.slow_call_duration = milliseconds(100);
+  breaker.window_calls = breaker.minimum_calls = 4;
+  breaker.open_duration = std::chrono::minutes(1);
+  const auto resilience = MakeResilience(std::move(config));
+  const auto channel = NewChannel(resilience);
+  EchoRequest request = NewRequest();
+  request.mutable_script()->set_hang_times(-1);
+  std::vector<grpc::ClientContext> contexts(4);
+  std::vector<EchoResponse> responses(4);
+  std::vector<RunningCall> calls;
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    calls.push_back(Start(style(), channel, EchoMethod::kUnary, &contexts[i],
+                          request, &responses[i]));
+  }
+  WaitUntil([&] { return StateOf(*resilience) == State::kOpen; },
+            "the breaker opens");
+  for (const RunningCall& call : calls) EXPECT_FALSE(call.done());
+  const auto snapshot = resilience->FindBreaker(backend().target());
+  EXPECT_EQ(snapshot->window_failures, 0);
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (RunningCall& call : calls) {
+    EXPECT_EQ(call.Wait().status.error_code(), StatusCode::CANCELLED);
+  }
+}
+
+// D33. Calls that must reach a target whose breaker is open.
+TEST_P(BreakerTest, BypassedMethodsGoThroughAndCountNothing) {
+  Config config = QuickBreaker();
+  config.Method(MethodName(EchoMethod::kReadOnly)).bypass = true;
+  const auto resilience = MakeResilience(std::move(config));
+  const auto channel = NewChannel(resilience);
+  Call(channel, EchoMethod::kReadOnly, FailingRequest(-1));
+  Call(channel, EchoMethod::kReadOnly, FailingRequest(-1));
+  EXPECT_EQ(resilience->Breakers().size(), 0u);
+  Fail(channel, EchoMethod::kUnary, 2);
+  EXPECT_EQ(StateOf(*resilience), State::kOpen);
+  const EchoRequest request = NewRequest();
+  EXPECT_TRUE(Call(channel, EchoMethod::kReadOnly, request).status.ok());
+  EXPECT_EQ(Hits(request).count(), 1);
+  EXPECT_EQ(StateOf(*resilience), State::kOpen);
+  EXPECT_EQ(resilience->FindBreaker(backend().target())->rejected, 0u);
+}
+
+// D34. Callers don't wait out the usual limit in every round.
+TEST_P(BreakerTest, ProbesHaveALimitOfTheirOwn) {
+  Config config = QuickBreaker(milliseconds(50));
+  config.DefaultMethod().retry.per_attempt_timeout = seconds(2);
+  config.DefaultTarget().breaker.half_open_per_attempt_timeout =
+      milliseconds(100);
+  const auto resilience = MakeResilience(std::move(config));
+  const auto channel = NewChannel(resilience);
+  const EchoRequest normal = FailingRequest(-1);
+  Call(channel, EchoMethod::kUnary, normal);
+  EXPECT_NEAR(Hits(normal).hits(0).time_left_ms(), 2000, 100 * TimeFactor());
+  Fail(channel, EchoMethod::kUnary, 1);
+  WaitUntil(
+      [&] { return resilience->FindBreaker(backend().target())->probe_ready; },
+      "the open time is over");
+  EchoRequest request = NewRequest();
+  request.mutable_script()->set_hang_times(-1);
+  EchoResponse response;
+  const CallResult result =
+      Call(channel, EchoMethod::kUnary, request, &response);
+  EXPECT_EQ(result.status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_NEAR(Milliseconds(result.elapsed), 100, 40 * TimeFactor());
+  EXPECT_THAT(result.status.error_message(),
+              HasSubstr("half_open_per_attempt_timeout"));
+  EXPECT_EQ(StateOf(*resilience), State::kOpen);
+}
+
 INSTANTIATE_TEST_SUITE_P(, BreakerTest, AllCallStyles(), CallStyleName);
 
 }  // namespace

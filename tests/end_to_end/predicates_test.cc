@@ -37,6 +37,27 @@ TEST_P(PredicatesTest, PredicateDecidesWhatIsAFailure) {
   EXPECT_EQ(snapshot->window_failures, 1);
 }
 
+// An answer that says OK and means the opposite.
+TEST_P(PredicatesTest, PredicateSeesTheResponse) {
+  const auto resilience = MakeResilience(
+      WithPredicate([](const AttemptResult& result, Outcome by_default) {
+        const auto* response = dynamic_cast<const EchoResponse*>(
+            static_cast<const google::protobuf::MessageLite*>(result.response));
+        return response != nullptr && response->items(0) == "degraded"
+                   ? Outcome::kFailure
+                   : by_default;
+      }));
+  const auto channel = NewChannel(resilience);
+  EchoRequest request = FailingRequest(1);
+  request.mutable_script()->add_items("degraded");
+  EXPECT_TRUE(Call(channel, EchoMethod::kIdempotent, request).status.ok());
+  EXPECT_TRUE(Call(channel, EchoMethod::kIdempotent, NewRequest()).status.ok());
+  const auto snapshot = resilience->FindBreaker(backend().target());
+  EXPECT_EQ(snapshot->window_calls, 3);
+  // Generic calls have bytes: nothing to look into.
+  EXPECT_EQ(snapshot->window_failures, IsGeneric(style()) ? 1 : 2);
+}
+
 // The default verdict stays, and the call goes on.
 TEST_P(PredicatesTest, PredicateThatThrows) {
   const auto resilience = MakeResilience(

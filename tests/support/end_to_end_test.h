@@ -220,9 +220,9 @@ inline std::string ToString(Way way) {
 }
 
 inline auto AllWays() {
-  return testing::Combine(AllCallStyles(),
-                          testing::Values(Way::kWatched, Way::kLimited,
-                                          Way::kHijacked));
+  return testing::Combine(
+      AllCallStyles(),
+      testing::Values(Way::kWatched, Way::kLimited, Way::kHijacked));
 }
 inline std::string WayName(
     const testing::TestParamInfo<std::tuple<CallStyle, Way>>& info) {

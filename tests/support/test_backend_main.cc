@@ -58,6 +58,7 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(bool tls) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  grpc::EnableDefaultHealthCheckService(true);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() == 1) return 1;  // the parent is gone already
   Options options;
