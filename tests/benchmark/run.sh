@@ -6,7 +6,7 @@
 # cost: what a call through the library costs beside gRPC alone (cost.sh). About
 # 10 minutes on 2 cores, with --quick less than 2.
 # breaker: what the circuit breaker alone costs beside others of the same meaning
-# (breaker.sh). About 1 minute, with --quick a few seconds.
+# (breaker.sh). About 3 minutes, with --quick a few seconds.
 #
 # Reports, and exits 0, whether targets are met or missed; any other exit code is a
 # malfunction.

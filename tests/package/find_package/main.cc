@@ -1,6 +1,7 @@
 #include <grpc_resilience/channel.h>
 #include <grpc_resilience/resilience.h>
 #include <grpc_resilience/testing/fake_clock.h>
+#include <grpc_resilience/window_threshold.h>
 #include <grpcpp/security/credentials.h>
 
 #include <chrono>
@@ -10,6 +11,8 @@
 int main() {
   grpc_resilience::FakeClock clock;
   if (clock.Advance(std::chrono::seconds(1)) != 0) return 1;
+
+  if (grpc_resilience::FailuresToOpen({10, 0.5}).value() != 5) return 1;
 
   auto resilience = grpc_resilience::Resilience::Create({});
   if (!resilience.ok()) {
