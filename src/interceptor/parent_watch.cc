@@ -4,6 +4,7 @@
 
 #include "interceptor/context_access.h"
 #include "interceptor/inner_call_scope.h"
+#include "interceptor/thread_handover.h"
 
 namespace grpc_resilience::internal {
 
@@ -29,10 +30,12 @@ void ParentWatch::Start() {
   ops_.ClientRecvStatus(&context_, &status_);
   ops_.set_core_cq_tag(&done_);
   grpc::internal::Call call = call_;
+  HandOver(&done_);
   call.PerformOps(&ops_);
 }
 
 void ParentWatch::OnDone(grpc_completion_queue_functor* done, int ok) {
+  TakeOver(done);
   ParentWatch* watch = static_cast<Done*>(done)->watch;
   void* tag = nullptr;
   bool result = ok != 0;

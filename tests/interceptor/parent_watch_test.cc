@@ -41,24 +41,7 @@ std::shared_ptr<grpc::Channel> Nowhere() {
   return grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials());
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define GRPC_RESILIENCE_UNDER_TSAN 1
-#endif
-#endif
-
-class ParentWatchTest : public testing::Test {
- protected:
-  // What was set up reaches gRPC's thread through gRPC's core, which isn't
-  // compiled with ThreadSanitizer, so that sees no hand-over.
-  void SetUp() override {
-#ifdef GRPC_RESILIENCE_UNDER_TSAN
-    GTEST_SKIP() << "ThreadSanitizer can't see into gRPC's core";
-#endif
-  }
-};
-
-TEST_F(ParentWatchTest, StopEndsItAsCancelled) {
+TEST(ParentWatchTest, StopEndsItAsCancelled) {
   const auto channel = Nowhere();
   grpc::ClientContext child;
   Owner owner;
@@ -69,7 +52,7 @@ TEST_F(ParentWatchTest, StopEndsItAsCancelled) {
   EXPECT_EQ(owner.Wait(), grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(ParentWatchTest, StopFromSeveralThreadsEndsItOnce) {
+TEST(ParentWatchTest, StopFromSeveralThreadsEndsItOnce) {
   const auto channel = Nowhere();
   grpc::ClientContext child;
   Owner owner;
@@ -83,7 +66,7 @@ TEST_F(ParentWatchTest, StopFromSeveralThreadsEndsItOnce) {
 }
 
 // Not even those that come after ours: they would count a call that isn't one.
-TEST_F(ParentWatchTest, NoInterceptorSeesIt) {
+TEST(ParentWatchTest, NoInterceptorSeesIt) {
   int seen = 0;
   PassWork work;
   work.send = [&](Pass) { ++seen; };
@@ -100,7 +83,7 @@ TEST_F(ParentWatchTest, NoInterceptorSeesIt) {
 }
 
 // The child's credentials are for calls that are sent.
-TEST_F(ParentWatchTest, LeavesTheChildAsItIs) {
+TEST(ParentWatchTest, LeavesTheChildAsItIs) {
   const auto channel = Nowhere();
   grpc::ClientContext child;
   const auto credentials = grpc::AccessTokenCredentials("token");
