@@ -78,7 +78,7 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   plan->method = std::string(method);
   plan->policy = std::move(resolved.method);
   plan->outcome_predicate = resolved.breaker.outcome_predicate;
-  if (resolved.breaker.mode == BreakerMode::kEnabled) {
+  if (resolved.breaker.mode == BreakerMode::kEnabled && !plan->policy.bypass) {
     plan->breaker = resilience_->registry().GetOrCreate(
         resilience_->BreakerKeyFor(target_, plan->method));
     plan->recovery = recovery_;

@@ -250,8 +250,12 @@ TEST_P(BreakerTest, HungCallsOpenItWhileTheyHang) {
     calls.push_back(Start(style(), channel, EchoMethod::kUnary, &contexts[i],
                           request, &responses[i]));
   }
-  WaitUntil([&] { return StateOf(*resilience) == State::kOpen; },
-            "the breaker opens");
+  WaitUntil(
+      [&] {
+        const auto breaker_now = resilience->FindBreaker(backend().target());
+        return breaker_now && breaker_now->state == State::kOpen;
+      },
+      "the breaker opens");
   for (const RunningCall& call : calls) EXPECT_FALSE(call.done());
   const auto snapshot = resilience->FindBreaker(backend().target());
   EXPECT_EQ(snapshot->window_failures, 0);
