@@ -102,7 +102,6 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::InsertUnlessOutdated(
   if (version != in_force_.version) return nullptr;
   const auto [place, inserted] = breakers_.insert(fresh);
   if (!inserted) return *place;
-  fresh->last_asked_for_.store(Seconds(), std::memory_order_relaxed);
   order_.push_back(fresh.get());
   EvictLocked();
   return fresh;
