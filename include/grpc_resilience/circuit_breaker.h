@@ -51,11 +51,25 @@ struct BreakerContext;
 struct Report;
 }  // namespace internal
 
+namespace internal {
+/// Only a breaker makes permits.
+class PermitKey {
+  friend class grpc_resilience::CircuitBreaker;
+  PermitKey() = default;
+};
+}  // namespace internal
+
 /// The right to send one attempt. Move-only. Recording consumes it; dropping it
 /// gives the slot back as "ignored". Must not outlive its breaker. Not safe for
 /// use from several threads at once.
 class Permit {
  public:
+  Permit(internal::PermitKey, CircuitBreaker* breaker, std::uint64_t generation,
+         std::uint64_t probe = 0, TimePoint slow_at = TimePoint::max())
+      : breaker_(breaker),
+        generation_(generation),
+        probe_(probe),
+        slow_at_(slow_at) {}
   inline Permit(Permit&& other) noexcept;
   inline Permit& operator=(Permit&& other) noexcept;
   Permit(const Permit&) = delete;
@@ -83,12 +97,6 @@ class Permit {
 
  private:
   friend class CircuitBreaker;
-  Permit(CircuitBreaker* breaker, std::uint64_t generation,
-         std::uint64_t probe = 0, TimePoint slow_at = TimePoint::max())
-      : breaker_(breaker),
-        generation_(generation),
-        probe_(probe),
-        slow_at_(slow_at) {}
 
   internal::Report ReportOf(Outcome outcome, IgnoredCause cause) const;
   /// What Record does when it isn't a success of a healthy breaker.
@@ -122,7 +130,7 @@ class CircuitBreaker {
   std::optional<Permit> TryAcquire() {
     const std::uint64_t word = hot_.word.load(std::memory_order_acquire);
     if ((word & internal::kBreakerNotPlain) != 0) return TryAcquireOtherwise();
-    return Permit(this, word >> internal::kBreakerGenerationShift);
+    return Give(word >> internal::kBreakerGenerationShift);
   }
 
   /// True when TryAcquire would say no right now. Changes and counts nothing.
@@ -166,6 +174,11 @@ class CircuitBreaker {
   friend class Permit;
   friend class BreakerRegistry;
 
+  std::optional<Permit> Give(std::uint64_t generation, std::uint64_t probe = 0,
+                             TimePoint slow_at = TimePoint::max()) {
+    return std::optional<Permit>(std::in_place, internal::PermitKey(), this,
+                                 generation, probe, slow_at);
+  }
   std::optional<Permit> TryAcquireOtherwise();
   void RecordOutcome(internal::Report& report);
 

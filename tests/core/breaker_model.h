@@ -247,7 +247,10 @@ class BreakerModel {
     bool trip = failed && BucketTrips() && missing_ >= Size();
     if (OtherRules()) {
       if (!failed) row = 0;
-      if (failed && code != StatusCode::RESOURCE_EXHAUSTED) ++row;
+      if (failed && policy_.consecutive_failures &&
+          code != StatusCode::RESOURCE_EXHAUSTED) {
+        ++row;
+      }
       if (WindowBuckets() > 0) {
         last_time_.emplace_back(PeriodOf(now), failed);
         while (last_time_.front().first <= PeriodOf(now) - WindowBuckets()) {
