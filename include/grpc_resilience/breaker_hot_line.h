@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kBreakerNotPlain = 0xC0'0003;
 /// Small on purpose: a process may have a million breakers, most of them idle.
 /// Written only while failures are counted and under the breaker's lock.
 struct BreakerHotLine {
-  std::atomic<std::uint64_t> word{0};  ///< core/breaker_word.h
+  std::atomic<std::uint64_t> word{0};         ///< core/breaker_word.h
   std::atomic<std::uint32_t> bucket_size{0};  ///< in thousandths of a token
   std::atomic<std::uint32_t> bucket_per_success{0};
   std::atomic<std::uint32_t> failures_since_full{0};

@@ -47,8 +47,8 @@ enum class BreakerCounts {
 /// Names the breaker of a call; asked once per method and channel, not per call.
 /// Must be safe to use from several threads; when it throws or says "", the call
 /// uses the breaker of its target.
-using BreakerKeyFunction =
-    std::function<std::string(std::string_view target, std::string_view method)>;
+using BreakerKeyFunction = std::function<std::string(std::string_view target,
+                                                     std::string_view method)>;
 
 /// A value type. Validated by Resilience::Create, which names each bad field.
 struct BreakerPolicy {

@@ -42,8 +42,8 @@ enum class IgnoredCause {
   kDropped,           ///< the permit was dropped without a result
   kStale,             ///< admitted before the breaker's last transition
   kOwnRejection,      ///< rejected by a breaker or limit of our own
-  kNeutralProbe,      ///< a probe that tells nothing: the channel wasn't connected
-  kUnspecified,       ///< recorded as ignored without a cause
+  kNeutralProbe,  ///< a probe that tells nothing: the channel wasn't connected
+  kUnspecified,   ///< recorded as ignored without a cause
 };
 /// Enumerators of IgnoredCause.
 inline constexpr std::size_t kIgnoredCauses = 9;

@@ -19,9 +19,9 @@ BreakerIdentityPtr BreakerIdentity::Make(const BreakerKey& key,
 
 BreakerIdentity::BreakerIdentity(const BreakerKey& key, TimePoint made_at)
     : made_at_(made_at),
-      first_size_(static_cast<std::uint32_t>(
-                      key.custom.empty() ? key.target.size()
-                                         : key.custom.size()) &
+      first_size_(static_cast<std::uint32_t>(key.custom.empty()
+                                                 ? key.target.size()
+                                                 : key.custom.size()) &
                   0x7fff'ffff),
       is_custom_(key.custom.empty() ? 0 : 1),
       method_size_(static_cast<std::uint32_t>(key.method.size())) {}

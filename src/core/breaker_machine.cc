@@ -200,8 +200,7 @@ void BreakerMachine::Reconfigure(
                                          ? std::min(word.missing(), one_token)
                                          : one_token));
     ramp_.Stop();
-  } else if (!ramp_.active() &&
-             round_.succeeded() >= rules().half_open_calls) {
+  } else if (!ramp_.active() && round_.succeeded() >= rules().half_open_calls) {
     // Fewer successes may be asked for than there are: then no probe would
     // follow that could give the verdict.
     PassRoundLocked();

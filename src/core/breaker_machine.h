@@ -175,7 +175,8 @@ class BreakerMachine {
   std::atomic<Duration> slow_call_duration_{Duration::zero()};
   std::array<std::atomic<std::uint64_t>, kIgnoredCauses> ignored_{};
   mutable PendingSuccesses pending_;
-  std::atomic<Duration> bucket_length_{Duration::zero()};  ///< 0: no such window
+  std::atomic<Duration> bucket_length_{
+      Duration::zero()};             ///< 0: no such window
   std::atomic<bool> in_row_{false};  ///< a success would end a row of failures
 
   mutable absl::Mutex mu_;

@@ -94,8 +94,7 @@ void BreakerMachine::RecordCallLocked(const Report& report) {
     if (rules().bucket.IsEmpty(word.missing())) OpenByBucketLocked(report, 0);
     return;
   }
-  switch (
-      CountOnBucket(hot_, report.admission.generation, report.outcome)) {
+  switch (CountOnBucket(hot_, report.admission.generation, report.outcome)) {
     case BucketResult::kWouldTrip:
       return OpenByBucketLocked(report, 1);
     case BucketResult::kEmptied:

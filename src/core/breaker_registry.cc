@@ -23,9 +23,9 @@ std::shared_ptr<const BreakerRegistry::SettingsSource> Shared(
 
 }  // namespace
 
-BreakerRegistry::BreakerRegistry(SettingsSource settings,
-                                 const Limits& limits, const Clock& clock,
-                                 Random& random, TransitionSink* sink)
+BreakerRegistry::BreakerRegistry(SettingsSource settings, const Limits& limits,
+                                 const Clock& clock, Random& random,
+                                 TransitionSink* sink)
     : clock_(clock),
       random_(random),
       sink_(sink),
@@ -119,9 +119,10 @@ BreakerRegistry::ContextPtr BreakerRegistry::ContextOf(
     return contexts_.front();
   }
   if (contexts_.size() == kMaxContexts) contexts_.pop_back();
-  contexts_.insert(contexts_.begin(),
-                   std::make_shared<const internal::BreakerContext>(
-                       internal::BreakerContext{rules, clock_, random_, sink_}));
+  contexts_.insert(
+      contexts_.begin(),
+      std::make_shared<const internal::BreakerContext>(
+          internal::BreakerContext{rules, clock_, random_, sink_}));
   return contexts_.front();
 }
 

@@ -43,17 +43,17 @@ std::vector<int> PermilleOf(const std::vector<double>& shares) {
 
 // Fields that decide, in one tuple.
 auto Tie(const BreakerRules& r) {
-  return std::tie(
-      r.enabled, r.trips_on_empty_bucket, r.limits_retries, r.bucket.size,
-      r.bucket.per_success, r.failure_rate_threshold,
-      r.slow_call_rate_threshold, r.slow_call_duration, r.consecutive_failures,
-      r.window_calls, r.window_duration, r.window_buckets, r.minimum_calls,
-      r.open_time.initial_backoff, r.open_time.max_backoff,
-      r.open_time.backoff_multiplier, r.open_time.jitter,
-      r.open_time.jitter_ratio, r.open_time_reset_after,
-      r.early_probe_after_rejections, r.half_open_calls,
-      r.half_open_max_in_flight, r.half_open_max_wait, r.ramp_permille,
-      r.ramp_step);
+  return std::tie(r.enabled, r.trips_on_empty_bucket, r.limits_retries,
+                  r.bucket.size, r.bucket.per_success, r.failure_rate_threshold,
+                  r.slow_call_rate_threshold, r.slow_call_duration,
+                  r.consecutive_failures, r.window_calls, r.window_duration,
+                  r.window_buckets, r.minimum_calls,
+                  r.open_time.initial_backoff, r.open_time.max_backoff,
+                  r.open_time.backoff_multiplier, r.open_time.jitter,
+                  r.open_time.jitter_ratio, r.open_time_reset_after,
+                  r.early_probe_after_rejections, r.half_open_calls,
+                  r.half_open_max_in_flight, r.half_open_max_wait,
+                  r.ramp_permille, r.ramp_step);
 }
 
 // As A6: decimals beyond the third are dropped. The small addend keeps 0.57,
@@ -98,7 +98,8 @@ BreakerRules::BreakerRules(const BreakerPolicy& policy,
       failure_rate_threshold(policy.failure_rate_threshold.value_or(0.0)),
       slow_call_rate_threshold(policy.slow_call_rate_threshold.value_or(0.0)),
       slow_call_duration(SlowCallDurationOf(policy)),
-      consecutive_failures(std::max(policy.consecutive_failures.value_or(0), 0)),
+      consecutive_failures(
+          std::max(policy.consecutive_failures.value_or(0), 0)),
       window_calls(SetsWindow(policy) && !policy.window_duration
                        ? std::clamp(policy.window_calls, 1, 100'000)
                        : 0),

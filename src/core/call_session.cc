@@ -134,8 +134,7 @@ Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
 // A DEADLINE_EXCEEDED that comes much sooner is the server's own and stays as
 // it is; 5 % allow for a server whose timer is ahead of ours.
 bool CallSession::ReachedAttemptLimit(TimePoint now) const {
-  return limited_ &&
-         now >= attempt_limit_ - attempt_time_ / 20;
+  return limited_ && now >= attempt_limit_ - attempt_time_ / 20;
 }
 
 bool CallSession::BudgetAllows() const {
@@ -182,9 +181,9 @@ Decision CallSession::Finish(StopReason reason) {
   if (CountsCalls() && attempts_ > 0) {
     // Cancelled between two attempts, the call came to no end of its own.
     const bool cancelled = reason == StopReason::kCancelled;
-    Report(cancelled ? Classification{Outcome::kIgnored,
-                                      IgnoredCause::kCancelled}
-                     : classification_,
+    Report(cancelled
+               ? Classification{Outcome::kIgnored, IgnoredCause::kCancelled}
+               : classification_,
            last_code_, last_message_);
   }
   permit_.reset();

@@ -149,17 +149,17 @@ class CallSession {
   Backoff backoff_;
   std::optional<Permit> permit_;
   int attempts_ = 0;
-  bool fair_time_ = true;    // of the attempt under way
-  bool limited_ = false;     // by attempt_time_
+  bool fair_time_ = true;  // of the attempt under way
+  bool limited_ = false;   // by attempt_time_
   Duration attempt_time_{0};
   bool probe_limit_ = false;  // attempt_time_ is the limit of a probe
   TimePoint attempt_limit_;   // only when limited_
-  bool timed_out_ = false;   // the last attempt, at attempt_limit_
+  bool timed_out_ = false;    // the last attempt, at attempt_limit_
   bool cancelled_ = false;
   bool shutdown_ = false;
   Classification classification_;
   StatusCode last_code_ = StatusCode::OK;  // of the last attempt that ended
-  std::string last_message_;  // with kCalls only
+  std::string last_message_;               // with kCalls only
   StopReason reason_ = StopReason::kOk;
   std::string last_failure_;  // "UNAVAILABLE: message" of the last attempt
   std::optional<LocalStatus> local_status_;

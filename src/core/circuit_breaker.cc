@@ -72,10 +72,9 @@ CircuitBreaker::CircuitBreaker(const BreakerKey& key,
                                const RetryThrottlePolicy& throttle,
                                const Clock& clock, Random& random,
                                TransitionSink* sink)
-    : CircuitBreaker(key,
-                     std::make_shared<const BreakerContext>(BreakerContext{
-                         BreakerRules(policy, throttle), clock, random, sink})) {
-}
+    : CircuitBreaker(
+          key, std::make_shared<const BreakerContext>(BreakerContext{
+                   BreakerRules(policy, throttle), clock, random, sink})) {}
 
 CircuitBreaker::CircuitBreaker(const BreakerKey& key,
                                std::shared_ptr<const BreakerContext> context)
@@ -131,8 +130,8 @@ std::optional<Permit> CircuitBreaker::TryAcquireOtherwise() {
 void CircuitBreaker::RecordOutcome(Report& report) {
   const std::uint64_t generation = report.admission.generation;
   if (generation == internal::kNoGeneration) return;  // disabled then
-  const bool plain = report.admission.probe == 0 &&
-                     generation != internal::kShadowGeneration;
+  const bool plain =
+      report.admission.probe == 0 && generation != internal::kShadowGeneration;
   if (plain && report.outcome == Outcome::kIgnored) {
     return Machine().CountIgnored(report.cause);
   }
@@ -220,9 +219,8 @@ void CircuitBreaker::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
 void CircuitBreaker::Reconfigure(const BreakerPolicy& policy,
                                  const RetryThrottlePolicy& throttle) {
   const std::shared_ptr<const BreakerContext> now = context();
-  Reconfigure(std::make_shared<const BreakerContext>(
-      BreakerContext{BreakerRules(policy, throttle), now->clock, now->random,
-                     now->sink}));
+  Reconfigure(std::make_shared<const BreakerContext>(BreakerContext{
+      BreakerRules(policy, throttle), now->clock, now->random, now->sink}));
 }
 
 void CircuitBreaker::Reconfigure(

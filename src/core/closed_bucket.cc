@@ -37,8 +37,9 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
                                        std::memory_order_acquire)) {
       CountFailures(hot, failed, missing == 0);
       // The same word may have come back with a smaller bucket.
-      return failed && LoadBucket(hot).IsEmpty(missing) ? BucketResult::kEmptied
-                                                        : BucketResult::kCounted;
+      return failed && LoadBucket(hot).IsEmpty(missing)
+                 ? BucketResult::kEmptied
+                 : BucketResult::kCounted;
     }
   }
 }

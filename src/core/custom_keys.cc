@@ -8,9 +8,9 @@ BreakerKey CustomKeys::KeyOf(const std::string& custom,
                              std::string_view target) {
   BreakerKey key;
   absl::MutexLock lock(&mu_);
-  const bool overflow = custom == kOverflowKey ||
-                        (targets_.size() >= max_keys_ &&
-                         !targets_.contains(custom));
+  const bool overflow =
+      custom == kOverflowKey ||
+      (targets_.size() >= max_keys_ && !targets_.contains(custom));
   if (overflow) {
     if (!overflowed_) overflow_target_ = std::string(target);
     overflowed_ = true;

@@ -24,8 +24,7 @@ class PendingSuccesses {
     const std::uint64_t kind = KindOf(generation, period);
     std::uint64_t seen = word_.load(std::memory_order_acquire);
     while ((seen & ~kCountMask) == kind && (seen & kCountMask) < kMaxCount) {
-      if (word_.compare_exchange_weak(seen, seen + 1,
-                                      std::memory_order_acq_rel,
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
         return true;
       }
@@ -53,8 +52,8 @@ class PendingSuccesses {
   }
 
   static std::uint64_t KindOf(std::uint64_t generation, std::int64_t period) {
-    return generation << 48 |
-           (static_cast<std::uint64_t>(period) & kCountMask) << 24;
+    return generation << 48 | (static_cast<std::uint64_t>(period) & kCountMask)
+                                  << 24;
   }
 
   std::atomic<std::uint64_t> word_{kClosed};

@@ -33,7 +33,6 @@ BreakerRegistry::Limits LimitsOf(const PolicyTable& policies) {
           policies.breaker_idle_time()};
 }
 
-
 BreakerKey KeyOf(std::string_view target, std::string_view method) {
   return {std::string(target), std::string(method)};
 }

@@ -6,8 +6,8 @@
 namespace grpc_resilience::internal {
 
 TimeWindow::TimeWindow(Duration length, int buckets)
-    : bucket_length_(std::max<std::int64_t>(
-          length.count() / std::max(buckets, 1), 1)),
+    : bucket_length_(
+          std::max<std::int64_t>(length.count() / std::max(buckets, 1), 1)),
       ring_(static_cast<std::size_t>(std::max(buckets, 0))) {}
 
 TimeWindow::Ticket TimeWindow::Add(TimePoint now, bool failed, bool slow) {

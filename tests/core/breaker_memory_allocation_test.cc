@@ -73,7 +73,7 @@ class BreakerMemoryTest : public ::testing::Test {
                              nullptr);
     for (int i = 0; i < kTargets; ++i) {
       // 18 characters, as "backend-123456:443".
-      const std::string number = 
+      const std::string number =
           std::to_string(1'000'000 + 1LL * i * kStride % kTargets).substr(1);
       registry.GetOrCreate({"backend-" + number + ":443", ""})
           ->TryAcquire()

@@ -1,5 +1,3 @@
-#include "core/pending_successes.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/circuit_breaker_fixture.h"
+#include "core/pending_successes.h"
 
 namespace grpc_resilience::internal {
 namespace {

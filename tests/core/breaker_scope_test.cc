@@ -115,11 +115,10 @@ TEST_F(BreakerScopeTest, BeyondTheCapCallsShareOneBreaker) {
 
 TEST_F(BreakerScopeTest, AFunctionThatThrowsOrSaysNothingMeansTheTarget) {
   Config config;
-  UseFunction(config.DefaultTarget(),
-              [](auto, auto method) -> std::string {
-                if (method == "/throws") throw std::runtime_error("no");
-                return "";
-              });
+  UseFunction(config.DefaultTarget(), [](auto, auto method) -> std::string {
+    if (method == "/throws") throw std::runtime_error("no");
+    return "";
+  });
   Build(std::move(config));
   EXPECT_EQ(resilience_->BreakerKeyFor("x:1", "/throws"),
             (BreakerKey{"x:1", ""}));
@@ -131,27 +130,27 @@ TEST_F(BreakerScopeTest, OperatorsReachABreakerByItsKey) {
   Build(Config());
   const BreakerKey key{"x:1", ""};
   EXPECT_EQ(resilience_
-                ->ForceBreakerMode(key, OperatorMode::kForcedOpen,
-                                   std::nullopt, "bob")
+                ->ForceBreakerMode(key, OperatorMode::kForcedOpen, std::nullopt,
+                                   "bob")
                 .code(),
             absl::StatusCode::kNotFound);
   const auto breaker = Get("x:1", "/a");
-  EXPECT_EQ(resilience_
-                ->ForceBreakerMode(key, OperatorMode::kForcedOpen, seconds(0),
-                                   "bob")
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      resilience_
+          ->ForceBreakerMode(key, OperatorMode::kForcedOpen, seconds(0), "bob")
+          .code(),
+      absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(breaker->WouldReject());
-  ASSERT_TRUE(resilience_
-                  ->ForceBreakerMode(key, OperatorMode::kForcedOpen,
-                                     seconds(1), "bob")
-                  .ok());
+  ASSERT_TRUE(
+      resilience_
+          ->ForceBreakerMode(key, OperatorMode::kForcedOpen, seconds(1), "bob")
+          .ok());
   EXPECT_TRUE(breaker->WouldReject());
   EXPECT_EQ(resilience_->FindBreaker(key)->mode_reason, "bob");
   EXPECT_TRUE(resilience_->ResetBreaker(key).ok());
-  EXPECT_EQ(std::string(
-                resilience_->ResetBreaker(BreakerKey{"", "", "k"}).message()),
-            "no breaker of custom key \"k\"");
+  EXPECT_EQ(
+      std::string(resilience_->ResetBreaker(BreakerKey{"", "", "k"}).message()),
+      "no breaker of custom key \"k\"");
 }
 
 TEST(CustomKeysTest, KeepsWhatItHasWhenTheLimitShrinks) {

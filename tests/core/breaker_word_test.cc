@@ -10,9 +10,8 @@ namespace {
 TEST(BreakerWordTest, FieldsDoNotTouchEachOther) {
   const std::uint64_t generations[] = {0, 1, (std::uint64_t{1} << 40) - 1};
   for (State state : {State::kClosed, State::kOpen, State::kHalfOpen}) {
-    for (CountingPath path :
-         {CountingPath::kBucket, CountingPath::kLocked, CountingPath::kDisabled,
-          CountingPath::kForced}) {
+    for (CountingPath path : {CountingPath::kBucket, CountingPath::kLocked,
+                              CountingPath::kDisabled, CountingPath::kForced}) {
       for (std::uint32_t missing : {0u, 1u, 1'000'000u}) {
         for (std::uint64_t generation : generations) {
           const BreakerWord word(state, path, missing, generation);
@@ -22,8 +21,9 @@ TEST(BreakerWordTest, FieldsDoNotTouchEachOther) {
           EXPECT_EQ(word.generation(), generation);
           EXPECT_EQ(word.WithMissing(7).WithMissing(missing).bits(),
                     word.bits());
-          EXPECT_EQ(word.WithPath(CountingPath::kDisabled).WithPath(path).bits(),
-                    word.bits());
+          EXPECT_EQ(
+              word.WithPath(CountingPath::kDisabled).WithPath(path).bits(),
+              word.bits());
         }
       }
     }
@@ -42,7 +42,8 @@ TEST(BreakerWordTest, GenerationPasses32BitsWithoutWrapping) {
 }
 
 TEST(BreakerWordTest, OnlyClosedFullBucketOfThatGenerationIsHealthy) {
-  const auto healthy = [](State state, CountingPath path, std::uint32_t missing) {
+  const auto healthy = [](State state, CountingPath path,
+                          std::uint32_t missing) {
     return BreakerWord(state, path, missing, 5).IsHealthy(5);
   };
   EXPECT_TRUE(healthy(State::kClosed, CountingPath::kBucket, 0));

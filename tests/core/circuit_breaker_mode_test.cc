@@ -1,11 +1,10 @@
-#include "grpc_resilience/operator_mode.h"
-
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/circuit_breaker_fixture.h"
+#include "grpc_resilience/operator_mode.h"
 
 namespace grpc_resilience {
 namespace {
@@ -158,8 +157,9 @@ TEST_F(CircuitBreakerModeTest, EachChangeIsAnEventWithItsReason) {
             (std::vector<std::string>{
                 "CLOSED -> CLOSED: FORCED_OPEN for 60 s: alice: database is "
                 "moved",
-                "CLOSED -> CLOSED: SHADOW", "CLOSED -> CLOSED: AUTO: alice: "
-                                            "done"}));
+                "CLOSED -> CLOSED: SHADOW",
+                "CLOSED -> CLOSED: AUTO: alice: "
+                "done"}));
   const auto events = sink_.events();
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(events[i].generation, i + 1);

@@ -35,11 +35,10 @@ std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
 class ChainSink : public TransitionSink {
  public:
   void OnTransition(const TransitionEvent& event) override {
-    const bool chains =
-        event.generation == last_.generation + 1 && event.from == last_.to &&
-        event.at >= last_.at &&
-        internal::IsLegal(event.from, event.to, event.reason) &&
-        !event.why.empty();
+    const bool chains = event.generation == last_.generation + 1 &&
+                        event.from == last_.to && event.at >= last_.at &&
+                        internal::IsLegal(event.from, event.to, event.reason) &&
+                        !event.why.empty();
     if (!chains && faults_++ == 0) {
       ADD_FAILURE() << "event " << event.generation << " after "
                     << last_.generation << ": " << ToString(event.from)
@@ -168,9 +167,9 @@ class History {
   }
 
   Held TakeHeld() {
-    std::swap(held_[static_cast<std::size_t>(
-                  Below(static_cast<int>(held_.size())))],
-              held_.back());
+    std::swap(
+        held_[static_cast<std::size_t>(Below(static_cast<int>(held_.size())))],
+        held_.back());
     Held held = std::move(held_.back());
     held_.pop_back();
     return held;
@@ -209,8 +208,8 @@ class History {
                      StatusCode::OK, now);
     } else {
       const bool failure = Below(100) < (failing_ ? 80 : 8);
-      const StatusCode code = OneIn(8) ? StatusCode::RESOURCE_EXHAUSTED
-                                       : StatusCode::UNAVAILABLE;
+      const StatusCode code =
+          OneIn(8) ? StatusCode::RESOURCE_EXHAUSTED : StatusCode::UNAVAILABLE;
       const Outcome outcome = failure ? Outcome::kFailure : Outcome::kSuccess;
       held.permit.Record(outcome, code, "down");
       model_->Record(held.pass, outcome, IgnoredCause::kNone, code, now);

@@ -89,8 +89,8 @@ TEST_F(CircuitBreakerRulesTest, AFewCallsThatAllFailOpenByTheRow) {
     Fail(1);
     clock_.Advance(seconds(19));
   }
-  EXPECT_EQ(sink_.lines(), std::vector<std::string>{
-                               "CLOSED -> OPEN: 5 failures in a row"});
+  EXPECT_EQ(sink_.lines(),
+            std::vector<std::string>{"CLOSED -> OPEN: 5 failures in a row"});
 }
 
 // D20

@@ -13,9 +13,9 @@ using std::chrono::seconds;
 
 constexpr State kStates[] = {State::kClosed, State::kOpen, State::kHalfOpen};
 constexpr TransitionReason kReasons[] = {
-    TransitionReason::kTripRule, TransitionReason::kOpenTimeOver,
+    TransitionReason::kTripRule,    TransitionReason::kOpenTimeOver,
     TransitionReason::kProbeFailed, TransitionReason::kProbesSucceeded,
-    TransitionReason::kReset,      TransitionReason::kModeForced,
+    TransitionReason::kReset,       TransitionReason::kModeForced,
     TransitionReason::kModeOver};
 
 TEST(LegalTransitionsTest, CrossProductHoldsTheseAndNoOther) {

@@ -133,9 +133,9 @@ TEST(ConfigValidationBreakerTest, TheRampGrowsBetween0And1) {
   EXPECT_EQ(ramp({1.0}), place + "contains 1: must be in (0, 1)");
   EXPECT_EQ(ramp({kNaN}), place + "contains nan: must be in (0, 1)");
   EXPECT_EQ(ramp({kInfinity}), place + "contains inf: must be in (0, 1)");
-  EXPECT_EQ(ramp({0.5, 0.5}),
-            place +
-                "contains 0.5: must be greater than the share before (0.5)");
+  EXPECT_EQ(
+      ramp({0.5, 0.5}),
+      place + "contains 0.5: must be greater than the share before (0.5)");
   std::vector<double> eleven;
   for (int i = 1; i <= 11; ++i) eleven.push_back(i / 100.0);
   EXPECT_EQ(ramp(eleven),

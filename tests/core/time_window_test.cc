@@ -31,8 +31,8 @@ TEST(TimeWindowTest, WhatIsOlderThanTheWindowIsGone) {
 TEST(TimeWindowTest, APauseOfAnyLengthLeavesZeros) {
   TimeWindow window(seconds(10), 10);
   window.Add(At(seconds(0)), true, true);
-  for (const Duration pause : {Duration(seconds(10'000)),
-                               Duration(hours(24 * 365 * 100))}) {
+  for (const Duration pause :
+       {Duration(seconds(10'000)), Duration(hours(24 * 365 * 100))}) {
     const WindowTotals totals = window.TotalsAt(At(pause));
     EXPECT_EQ(totals.calls, 0);
     EXPECT_EQ(totals.failures, 0);

@@ -64,11 +64,10 @@ TEST(TransitionTextTest, AForcedModeIsNamedWithItsTimeAndReason) {
   EXPECT_EQ(ModeForcedText(OperatorMode::kShadow, std::nullopt, ""), "SHADOW");
   EXPECT_EQ(ModeForcedText(OperatorMode::kForcedOpen, seconds(60), "bob"),
             "FORCED_OPEN for 60 s: bob");
-  EXPECT_EQ(ModeForcedText(OperatorMode::kAuto, std::nullopt,
-                           std::string(300, 'x')),
-            "AUTO: " + std::string(200, 'x'));
-  EXPECT_EQ(ModeOverText(OperatorMode::kForcedClosed),
-            "FORCED_CLOSED is over");
+  EXPECT_EQ(
+      ModeForcedText(OperatorMode::kAuto, std::nullopt, std::string(300, 'x')),
+      "AUTO: " + std::string(200, 'x'));
+  EXPECT_EQ(ModeOverText(OperatorMode::kForcedClosed), "FORCED_CLOSED is over");
 }
 
 }  // namespace
