@@ -1,6 +1,6 @@
 #include "grpc_resilience/clock.h"
 
-#include <time.h>
+#include <ctime>
 
 namespace grpc_resilience {
 namespace {
@@ -13,7 +13,7 @@ class RealClock : public Clock {
   }
 #ifdef CLOCK_MONOTONIC_COARSE
   TimePoint CoarseNow() const override {
-    timespec now;
+    std::timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return TimePoint(std::chrono::seconds(now.tv_sec) +
                      std::chrono::nanoseconds(now.tv_nsec));
