@@ -38,69 +38,17 @@
 #include "grpc_resilience/breaker_snapshot.h"
 #include "grpc_resilience/clock.h"
 #include "grpc_resilience/outcome.h"
+#include "grpc_resilience/permit.h"
 #include "grpc_resilience/random.h"
 #include "grpc_resilience/transition.h"
 
 namespace grpc_resilience {
 
-class CircuitBreaker;
 namespace internal {
 class BreakerIdentity;
 class BreakerMachine;
 struct BreakerContext;
-struct Report;
 }  // namespace internal
-
-/// The right to send one attempt. Move-only. Recording consumes it; dropping it
-/// gives the slot back as "ignored". Must not outlive its breaker. Not safe for
-/// use from several threads at once.
-class Permit {
- public:
-  inline Permit(Permit&& other) noexcept;
-  inline Permit& operator=(Permit&& other) noexcept;
-  Permit(const Permit&) = delete;
-  Permit& operator=(const Permit&) = delete;
-  inline ~Permit();
-
-  /// Reports the result. `code` and `message` describe a failure for
-  /// BreakerSnapshot::last_failure. A second call does nothing.
-  inline void Record(Outcome outcome, StatusCode code = StatusCode::UNKNOWN,
-                     std::string_view message = {});
-  /// Reports that there is nothing to count, and why.
-  void Ignore(IgnoredCause cause);
-
-  /// When the call becomes slow, if the breaker times calls and it isn't over.
-  std::optional<TimePoint> slow_at() const;
-  /// Counts the call as slow while it is still under way, so that hung calls
-  /// open the breaker before they end; to be called by whoever watches the call
-  /// (an adapter's timer, at slow_at, ordered with Record). The result may still
-  /// be recorded and is no second outcome. False: nothing was counted, because
-  /// it was too early, twice, for a probe, or the breaker has moved on.
-  bool MarkSlow();
-
-  /// True when it was given while HALF_OPEN.
-  bool is_probe() const { return probe_ != 0; }
-
- private:
-  friend class CircuitBreaker;
-  Permit(CircuitBreaker* breaker, std::uint64_t generation,
-         std::uint64_t probe = 0, TimePoint slow_at = TimePoint::max())
-      : breaker_(breaker),
-        generation_(generation),
-        probe_(probe),
-        slow_at_(slow_at) {}
-
-  internal::Report ReportOf(Outcome outcome, IgnoredCause cause) const;
-  /// What Record does when it isn't a success of a healthy breaker.
-  void Settle(CircuitBreaker& breaker, Outcome outcome, StatusCode code,
-              std::string_view message);
-
-  CircuitBreaker* breaker_;  // null: consumed
-  std::uint64_t generation_;
-  std::uint64_t probe_;            // number of the probe, 0 for none
-  TimePoint slow_at_;              // max: not timed
-  std::uint64_t slow_ticket_ = 0;  // not 0: counted as slow already
-};
 
 /// This type is safe to use from several threads at once. The closed, healthy
 /// path is one atomic load to admit and one to record: no lock, clock or write.
@@ -126,7 +74,7 @@ class CircuitBreaker {
     if ((word & internal::kBreakerNotPlain) != 0) {
       return TryAcquireOtherwise(may_probe);
     }
-    return Permit(this, word >> internal::kBreakerGenerationShift);
+    return Give(word >> internal::kBreakerGenerationShift);
   }
 
   /// True when TryAcquire would say no right now. Changes and counts nothing.
@@ -170,6 +118,11 @@ class CircuitBreaker {
   friend class Permit;
   friend class BreakerRegistry;
 
+  std::optional<Permit> Give(std::uint64_t generation, std::uint64_t probe = 0,
+                             TimePoint slow_at = TimePoint::max()) {
+    return std::optional<Permit>(std::in_place, internal::PermitKey(), this,
+                                 generation, probe, slow_at);
+  }
   std::optional<Permit> TryAcquireOtherwise(bool may_probe);
   void RecordOutcome(internal::Report& report);
 

@@ -24,6 +24,11 @@ class Clock {
   /// Never goes backwards.
   virtual TimePoint Now() const = 0;
 
+  /// The same time read in a cheaper way: never later than Now, and less than
+  /// kCoarseness earlier.
+  virtual TimePoint CoarseNow() const { return Now(); }
+  static constexpr Duration kCoarseness = std::chrono::milliseconds(20);
+
   /// The machine's monotonic clock; lives as long as the process.
   static const Clock& Real();
 };

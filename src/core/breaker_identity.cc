@@ -8,22 +8,23 @@ namespace grpc_resilience::internal {
 
 BreakerIdentityPtr BreakerIdentity::Make(const BreakerKey& key,
                                          TimePoint made_at) {
-  const std::size_t bytes =
-      key.target.size() + key.method.size() + key.custom.size();
-  void* const memory = ::operator new(sizeof(BreakerIdentity) + bytes);
-  char* text = static_cast<char*>(memory) + sizeof(BreakerIdentity);
-  for (const std::string* part : {&key.target, &key.method, &key.custom}) {
-    std::memcpy(text, part->data(), part->size());
-    text += part->size();
-  }
+  const std::string& first = key.custom.empty() ? key.target : key.custom;
+  void* const memory = ::operator new(sizeof(BreakerIdentity) + first.size() +
+                                      key.method.size());
+  char* const text = static_cast<char*>(memory) + sizeof(BreakerIdentity);
+  std::memcpy(text, first.data(), first.size());
+  std::memcpy(text + first.size(), key.method.data(), key.method.size());
   return BreakerIdentityPtr(new (memory) BreakerIdentity(key, made_at));
 }
 
 BreakerIdentity::BreakerIdentity(const BreakerKey& key, TimePoint made_at)
     : made_at_(made_at),
-      target_size_(static_cast<std::uint32_t>(key.target.size())),
-      method_size_(static_cast<std::uint32_t>(key.method.size())),
-      custom_size_(static_cast<std::uint32_t>(key.custom.size())) {}
+      first_size_(static_cast<std::uint32_t>(key.custom.empty()
+                                                 ? key.target.size()
+                                                 : key.custom.size()) &
+                  0x7fff'ffff),
+      is_custom_(key.custom.empty() ? 0 : 1),
+      method_size_(static_cast<std::uint32_t>(key.method.size())) {}
 
 BreakerKey BreakerIdentity::key() const {
   return {std::string(target()), std::string(method()), std::string(custom())};

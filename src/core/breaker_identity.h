@@ -27,13 +27,12 @@ class BreakerIdentity {
   BreakerIdentity(const BreakerIdentity&) = delete;
   BreakerIdentity& operator=(const BreakerIdentity&) = delete;
 
-  std::string_view target() const { return {text(), target_size_}; }
+  // Either a target with its method, or a custom key: never both.
+  std::string_view target() const { return is_custom_ ? "" : First(); }
   std::string_view method() const {
-    return {text() + target_size_, method_size_};
+    return {text() + first_size_, method_size_};
   }
-  std::string_view custom() const {
-    return {text() + target_size_ + method_size_, custom_size_};
-  }
+  std::string_view custom() const { return is_custom_ ? First() : ""; }
   BreakerKey key() const;
   TimePoint made_at() const { return made_at_; }
 
@@ -44,11 +43,12 @@ class BreakerIdentity {
 
   /// The strings follow the object, one after another.
   const char* text() const { return reinterpret_cast<const char*>(this + 1); }
+  std::string_view First() const { return {text(), first_size_}; }
 
   TimePoint made_at_;
-  std::uint32_t target_size_;
+  std::uint32_t first_size_ : 31;
+  std::uint32_t is_custom_ : 1;
   std::uint32_t method_size_;
-  std::uint32_t custom_size_;
 };
 
 }  // namespace grpc_resilience::internal

@@ -49,6 +49,7 @@ BreakerSnapshot BreakerMachine::snapshot(TimePoint now) const {
     if (mode_.until) snapshot.mode_ends_in = *mode_.until - now;
   }
   snapshot.shadow = shadow_;
+  TakePendingLocked(now);
   const WindowTotals totals = trip_.Totals(now, rules());
   snapshot.window_calls = static_cast<int>(totals.calls);
   snapshot.window_failures = static_cast<int>(totals.failures);

@@ -113,7 +113,9 @@ void BreakerMachine::Reset() {
     TransitionToLocked(State::kClosed, TransitionReason::kReset, "reset");
     return;
   }
+  TakePendingLocked(std::nullopt);
   trip_.Clear();
+  in_row_.store(false, std::memory_order_relaxed);
   hot_.failures_since_full.store(0, std::memory_order_relaxed);
   ChangeWord(hot_, [](BreakerWord word) { return word.WithMissing(0); });
 }
@@ -155,7 +157,11 @@ void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
     return BreakerWord(w.state(), path, anew ? 0 : w.missing(),
                        w.generation() + 1);
   });
-  if (counted_budget_only && word.state() == State::kClosed) trip_.Clear();
+  TakePendingLocked(now);
+  if (counted_budget_only && word.state() == State::kClosed) {
+    trip_.Clear();
+    in_row_.store(false, std::memory_order_relaxed);
+  }
   TransitionEvent event;
   event.from = word.state();
   event.to = word.state();
@@ -169,6 +175,7 @@ void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
 void BreakerMachine::Reconfigure(
     std::shared_ptr<const BreakerContext> context) {
   absl::MutexLock lock(&mu_);
+  TakePendingLocked(std::nullopt);
   const std::shared_ptr<const BreakerContext> before =
       std::exchange(context_, std::move(context));
   trip_.Reconfigure(before->rules, rules());
@@ -205,6 +212,10 @@ void BreakerMachine::ConfigureLocked() {
                          rules().early_probe_after_rejections);
   slow_call_duration_.store(rules().slow_call_duration,
                             std::memory_order_relaxed);
+  bucket_length_.store(trip_.BucketLength(rules()), std::memory_order_relaxed);
+  in_row_.store(trip_.failures_in_row() > 0, std::memory_order_relaxed);
+  // Without a period that is, until the next outcome says what time it is.
+  TakePendingLocked(std::nullopt);
 }
 
 void BreakerMachine::TransitionToLocked(State to, TransitionReason reason,
@@ -221,6 +232,7 @@ void BreakerMachine::TransitionToLocked(State to, TransitionReason reason,
   event.at = now;
   since_ = now;
   trip_.Clear();
+  in_row_.store(false, std::memory_order_relaxed);
   round_.Start();
   ramp_.Stop();
   hot_.failures_since_full.store(0, std::memory_order_relaxed);
@@ -230,6 +242,9 @@ void BreakerMachine::TransitionToLocked(State to, TransitionReason reason,
   StoreWord(hot_,
             BreakerWord(to, from.path(), MissingOnEntryLocked(from, to, reason),
                         event.generation));
+  // What is pending belongs to the generation before.
+  pending_.TakeAndClose();
+  TakePendingLocked(std::nullopt);
   KeepEventLocked(std::move(event));
 }
 

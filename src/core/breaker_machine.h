@@ -23,6 +23,7 @@
 #include "core/half_open_round.h"
 #include "core/mode_override.h"
 #include "core/open_period.h"
+#include "core/pending_successes.h"
 #include "core/transition_outbox.h"
 #include "core/trip_rules.h"
 #include "grpc_resilience/breaker_hot_line.h"
@@ -68,6 +69,9 @@ class BreakerMachine {
   std::optional<Admission> Admit(TimePoint now) ABSL_LOCKS_EXCLUDED(mu_);
   bool WouldAdmit(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
   void Record(const Report& report) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Counts a success of a CLOSED breaker without the lock. False: not counted,
+  /// it isn't as simple as that.
+  bool RecordSuccessQuickly(const Report& report);
   /// Counts the call as slow while it is under way. Its ticket; 0 when that
   /// changes nothing.
   std::uint64_t MarkSlow(const Report& report) ABSL_LOCKS_EXCLUDED(mu_);
@@ -136,6 +140,11 @@ class BreakerMachine {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordByRulesLocked(const Report& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Takes what was counted without the lock into the windows. From now on the
+  /// period of `now` is counted; without a time, and with a time window, nothing
+  /// is until the next call that has one.
+  void TakePendingLocked(std::optional<TimePoint> now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OpenByBucketLocked(const Report& report, std::uint32_t failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordProbeLocked(const Report& report)
@@ -165,10 +174,16 @@ class BreakerMachine {
   const Clock& clock_;
   std::atomic<Duration> slow_call_duration_{Duration::zero()};
   std::array<std::atomic<std::uint64_t>, kIgnoredCauses> ignored_{};
+  mutable PendingSuccesses pending_;
+  std::atomic<Duration> bucket_length_{
+      Duration::zero()};             ///< 0: no such window
+  std::atomic<bool> in_row_{false};  ///< a success would end a row of failures
 
   mutable absl::Mutex mu_;
   std::shared_ptr<const BreakerContext> context_ ABSL_GUARDED_BY(mu_);
-  TripRules trip_ ABSL_GUARDED_BY(mu_);
+  // Looking takes pending successes in, which nobody can tell.
+  mutable TripRules trip_ ABSL_GUARDED_BY(mu_);
+  mutable std::int64_t pending_period_ ABSL_GUARDED_BY(mu_) = 0;
   HalfOpenRound round_ ABSL_GUARDED_BY(mu_);
   AdmissionRamp ramp_ ABSL_GUARDED_BY(mu_);
   OpenPeriod open_period_ ABSL_GUARDED_BY(mu_);

@@ -31,6 +31,46 @@ void BreakerMachine::Record(const Report& report) {
   }
 }
 
+bool BreakerMachine::RecordSuccessQuickly(const Report& report) {
+  const BreakerWord word = LoadWord(hot_);
+  if (report.slow_ticket != 0 || word.path() != CountingPath::kLocked ||
+      word.state() != State::kClosed ||
+      word.generation() != report.admission.generation ||
+      in_row_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const Duration bucket_length = bucket_length_.load(std::memory_order_relaxed);
+  const bool timed = report.slow_at != TimePoint::max();
+  std::int64_t period = 0;
+  if (timed || bucket_length > Duration::zero()) {
+    const TimePoint now = clock_.Now();
+    if (now >= report.slow_at) return false;
+    if (bucket_length > Duration::zero()) {
+      period = TimeWindow::PeriodOf(now, bucket_length);
+    }
+  }
+  if (!pending_.Add(word.generation(), period)) return false;
+  RefillBucket(hot_, word.generation());
+  return true;
+}
+
+void BreakerMachine::TakePendingLocked(std::optional<TimePoint> now) const {
+  const Duration bucket_length = trip_.BucketLength(rules());
+  const std::uint64_t generation = LoadWord(hot_).generation();
+  std::int64_t period = 0;
+  std::int64_t count = 0;
+  if (bucket_length <= Duration::zero()) {
+    count = pending_.Take(generation, 0);
+  } else if (now) {
+    period = TimeWindow::PeriodOf(*now, bucket_length);
+    count = pending_.Take(generation, period);
+  } else {
+    count = pending_.TakeAndClose();
+  }
+  trip_.AddSuccesses(pending_period_, count, rules());
+  pending_period_ = period;
+}
+
 void BreakerMachine::RecordShadowLocked(const Report& report) {
   if (report.outcome == Outcome::kSuccess) ++shadow_.then_succeeded;
   if (report.outcome == Outcome::kIgnored) CountIgnored(report.cause);
@@ -79,6 +119,7 @@ std::optional<std::string> BreakerMachine::CountLocked(const Report& report,
                                                        bool slow,
                                                        TimePoint now) {
   const bool failed = report.outcome == Outcome::kFailure;
+  TakePendingLocked(now);
   CountOnBudgetLocked(report.outcome);
   const Sample sample{failed, slow,
                       report.code != StatusCode::RESOURCE_EXHAUSTED};
@@ -91,6 +132,7 @@ std::optional<std::string> BreakerMachine::CountLocked(const Report& report,
   } else {
     trip_.MarkSucceeded();
   }
+  in_row_.store(trip_.failures_in_row() > 0, std::memory_order_release);
   if (!failed && !slow) return std::nullopt;  // only a bad outcome may open
   if (failed && rules().trips_on_empty_bucket &&
       rules().bucket.IsEmpty(LoadWord(hot_).missing())) {
@@ -126,6 +168,7 @@ std::uint64_t BreakerMachine::MarkSlow(const Report& report) {
       mode_.mode == OperatorMode::kForcedClosed) {
     return 0;
   }
+  TakePendingLocked(now);
   // Whether it fails is for its end to say; until then it ends no row.
   const std::uint64_t ticket = trip_.CountSlow(now, rules());
   if (auto why = trip_.Met(now, rules())) {
@@ -195,11 +238,14 @@ void BreakerMachine::RecordRampedLocked(const Report& report) {
 }
 
 void BreakerMachine::CountOnBudgetLocked(Outcome outcome) {
-  const BreakerWord word = LoadWord(hot_);
   const TokenBucket& bucket = rules().bucket;
   const bool failed = outcome == Outcome::kFailure;
-  const std::uint32_t missing = failed ? bucket.AfterFailure(word.missing())
-                                       : bucket.AfterSuccess(word.missing());
+  // Successes may be counted without the lock meanwhile.
+  const std::uint32_t missing =
+      ChangeWord(hot_, [&](BreakerWord w) {
+        return w.WithMissing(failed ? bucket.AfterFailure(w.missing())
+                                    : bucket.AfterSuccess(w.missing()));
+      }).missing();
   if (failed) {
     hot_.failures_since_full.store(
         hot_.failures_since_full.load(std::memory_order_relaxed) + 1,
@@ -207,8 +253,6 @@ void BreakerMachine::CountOnBudgetLocked(Outcome outcome) {
   } else if (missing == 0) {
     hot_.failures_since_full.store(0, std::memory_order_relaxed);
   }
-  if (missing == word.missing()) return;
-  hot_.word.store(word.WithMissing(missing).bits(), std::memory_order_release);
 }
 
 std::string BreakerMachine::FailureTextLocked(const Report& report) const {

@@ -102,7 +102,6 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::InsertUnlessOutdated(
   if (version != in_force_.version) return nullptr;
   const auto [place, inserted] = breakers_.insert(fresh);
   if (!inserted) return *place;
-  fresh->last_asked_for_.store(Seconds(), std::memory_order_relaxed);
   order_.push_back(fresh.get());
   EvictLocked();
   return fresh;
@@ -129,11 +128,11 @@ BreakerRegistry::ContextPtr BreakerRegistry::ContextOf(
 
 void BreakerRegistry::EvictLocked() {
   if (limits_.idle_time) {
-    const std::uint32_t now = Seconds();
-    const auto idle = [&](const CircuitBreaker& breaker) {
+    const auto idle = [now = Seconds(), idle_time = *limits_.idle_time](
+                          const CircuitBreaker& breaker) {
       const std::uint32_t asked =
           breaker.last_asked_for_.load(std::memory_order_relaxed);
-      return std::chrono::seconds(now - asked) >= *limits_.idle_time;
+      return std::chrono::seconds(now - asked) >= idle_time;
     };
     const std::size_t checks = std::min(order_.size(), kIdleChecks);
     for (std::size_t i = 0; i < checks; ++i) DropNextLocked(idle);

@@ -80,7 +80,7 @@ CircuitBreaker::CircuitBreaker(const BreakerKey& key,
                                std::shared_ptr<const BreakerContext> context)
     : identity_(BreakerIdentity::Make(key, context->clock.Now()).release()),
       context_(std::move(context)) {
-  const absl::MutexLock lock(&mu_);
+  // Not under the lock: absl may keep memory for each mutex that was ever taken.
   const internal::TokenBucket& bucket = context_->rules.bucket;
   hot_.bucket_size.store(bucket.size, std::memory_order_relaxed);
   hot_.bucket_per_success.store(bucket.per_success, std::memory_order_relaxed);
@@ -98,18 +98,23 @@ CircuitBreaker::~CircuitBreaker() {
 std::optional<Permit> CircuitBreaker::TryAcquireOtherwise(bool may_probe) {
   const BreakerWord word = LoadWord(hot_);
   if (word.path() == CountingPath::kDisabled) {
-    return Permit(this, internal::kNoGeneration);
+    return Give(internal::kNoGeneration);
   }
   const bool timed = hot_.times_calls.load(std::memory_order_relaxed);
   const bool forced = word.path() == CountingPath::kForced;
   if (!forced && !timed && word.state() == State::kClosed) {
-    return Permit(this, word.generation());
+    return Give(word.generation());
   }
   BreakerMachine& machine = Machine();
+  if (!forced && word.state() == State::kOpen &&
+      !MayBeReadySoon(machine.open_line(), machine.clock().CoarseNow())) {
+    machine.open_line().rejected.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
   const TimePoint now = machine.clock().Now();
   const TimePoint slow_at = timed ? machine.SlowAt(now) : TimePoint::max();
   if (!forced && word.state() == State::kClosed) {
-    return Permit(this, word.generation(), 0, slow_at);
+    return Give(word.generation(), 0, slow_at);
   }
   internal::OpenLine& line = machine.open_line();
   const bool waits =
@@ -121,7 +126,7 @@ std::optional<Permit> CircuitBreaker::TryAcquireOtherwise(bool may_probe) {
   const auto admission = machine.Admit(now);
   machine.Publish();
   if (!admission) return std::nullopt;
-  return Permit(this, admission->generation, admission->probe, slow_at);
+  return Give(admission->generation, admission->probe, slow_at);
 }
 
 void CircuitBreaker::RecordOutcome(Report& report) {
@@ -147,6 +152,10 @@ void CircuitBreaker::RecordOutcome(Report& report) {
     }
   }
   BreakerMachine& machine = Machine();
+  if (plain && report.outcome == Outcome::kSuccess &&
+      machine.RecordSuccessQuickly(report)) {
+    return;
+  }
   machine.Record(report);
   machine.Publish();
 }
@@ -158,8 +167,9 @@ bool CircuitBreaker::WouldReject() const {
       (!forced && word.state() == State::kClosed)) {
     return false;
   }
-  const BreakerMachine& machine = *MachineIfAny();
-  return !machine.WouldAdmit(machine.clock().Now());
+  const BreakerMachine* const machine = MachineIfAny();
+  // None: CLOSED, and only looks forced while a bucket is resized.
+  return machine != nullptr && !machine->WouldAdmit(machine->clock().Now());
 }
 
 bool CircuitBreaker::RetryAllowed() const {
@@ -255,8 +265,9 @@ std::shared_ptr<const BreakerContext> CircuitBreaker::context() const {
 bool CircuitBreaker::MayBeForgotten(TimePoint now) const {
   const BreakerWord word = LoadWord(hot_);
   if (word.state() != State::kClosed) return false;
-  return word.path() != CountingPath::kForced ||
-         MachineIfAny()->ModeAt(now) == OperatorMode::kAuto;
+  if (word.path() != CountingPath::kForced) return true;
+  const BreakerMachine* const machine = MachineIfAny();
+  return machine != nullptr && machine->ModeAt(now) == OperatorMode::kAuto;
 }
 
 }  // namespace grpc_resilience

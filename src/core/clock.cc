@@ -1,5 +1,7 @@
 #include "grpc_resilience/clock.h"
 
+#include <ctime>
+
 namespace grpc_resilience {
 namespace {
 
@@ -9,6 +11,14 @@ class RealClock : public Clock {
     return std::chrono::time_point_cast<Duration>(
         std::chrono::steady_clock::now());
   }
+#ifdef CLOCK_MONOTONIC_COARSE
+  TimePoint CoarseNow() const override {
+    std::timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return TimePoint(std::chrono::seconds(now.tv_sec) +
+                     std::chrono::nanoseconds(now.tv_nsec));
+  }
+#endif
 };
 
 }  // namespace

@@ -44,13 +44,32 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
   }
 }
 
+void RefillBucket(BreakerHotLine& hot, std::uint64_t generation) {
+  std::uint64_t seen = hot.word.load(std::memory_order_acquire);
+  while (true) {
+    const BreakerWord word(seen);
+    if (word.missing() == 0 || word.generation() != generation ||
+        word.state() != State::kClosed) {
+      return;
+    }
+    const std::uint32_t missing = LoadBucket(hot).AfterSuccess(word.missing());
+    if (hot.word.compare_exchange_weak(seen, word.WithMissing(missing).bits(),
+                                       std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      CountFailures(hot, /*failed=*/false, missing == 0);
+      return;
+    }
+  }
+}
+
 void ResizeBucket(BreakerHotLine& hot, const TokenBucket& bucket,
                   CountingPath path) {
   // Counting stops meanwhile: by the size of one bucket and the fill of the
   // other it could leave an empty one CLOSED.
   const BreakerWord word = ChangeWord(hot, [](BreakerWord w) {
-    return w.path() == CountingPath::kBucket ? w.WithPath(CountingPath::kLocked)
-                                             : w;
+    return w.path() == CountingPath::kDisabled
+               ? w
+               : w.WithPath(CountingPath::kForced);
   });
   const std::uint32_t missing =
       LoadBucket(hot).MissingAfterResize(word.missing(), bucket.size);

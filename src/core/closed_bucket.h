@@ -29,6 +29,10 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
 void ResizeBucket(BreakerHotLine& hot, const TokenBucket& bucket,
                   CountingPath path);
 
+/// Puts back what a success puts back, while CLOSED in that generation, whatever
+/// the path. Needs no lock.
+void RefillBucket(BreakerHotLine& hot, std::uint64_t generation);
+
 /// Changes the word although other threads may be counting.
 template <typename Change>
 BreakerWord ChangeWord(BreakerHotLine& hot, const Change& change) {

@@ -23,6 +23,13 @@ CountWindow::Ticket CountWindow::Add(bool failed, bool slow) {
   return last_ticket_;
 }
 
+void CountWindow::AddSuccesses(std::int64_t count) {
+  // What wouldn't stay needn't come.
+  const auto kept = std::min<std::int64_t>(count, size());
+  last_ticket_ += static_cast<Ticket>(count - kept);
+  for (std::int64_t i = 0; i < kept; ++i) Add(false);
+}
+
 void CountWindow::MarkFailed(Ticket ticket) {
   const std::uint64_t age = last_ticket_ - ticket;
   if (ticket > last_ticket_ || age >= static_cast<std::uint64_t>(count())) {

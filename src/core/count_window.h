@@ -24,6 +24,8 @@ class CountWindow {
 
   /// Counts one more; the oldest makes room when the window is full.
   Ticket Add(bool failed, bool slow = false);
+  /// Counts that many successes.
+  void AddSuccesses(std::int64_t count);
   /// That outcome was a failure after all; nothing when it has left the window.
   void MarkFailed(Ticket ticket);
   void Clear();

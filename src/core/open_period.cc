@@ -22,6 +22,10 @@ bool ProbeReady(const OpenLine& line, TimePoint now) {
              line.early_probe_rejected.load(kRelaxed);
 }
 
+bool MayBeReadySoon(const OpenLine& line, TimePoint coarse_now) {
+  return ProbeReady(line, SaturatingAdd(coarse_now, Clock::kCoarseness));
+}
+
 Duration TimeUntilProbe(const OpenLine& line, TimePoint now) {
   if (ProbeReady(line, now)) return Duration::zero();
   return line.probe_at.load(kRelaxed) - now;

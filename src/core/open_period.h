@@ -27,6 +27,9 @@ struct alignas(64) OpenLine {
 
 /// The next call is let through as a probe.
 bool ProbeReady(const OpenLine& line, TimePoint now);
+/// False when the next call is rejected for certain; by Clock::CoarseNow, which
+/// costs less.
+bool MayBeReadySoon(const OpenLine& line, TimePoint coarse_now);
 /// Zero when ProbeReady.
 Duration TimeUntilProbe(const OpenLine& line, TimePoint now);
 

@@ -12,16 +12,24 @@ TimeWindow::TimeWindow(Duration length, int buckets)
 
 TimeWindow::Ticket TimeWindow::Add(TimePoint now, bool failed, bool slow) {
   if (ring_.empty()) return 1;
-  MoveTo(now);
+  MoveTo(PeriodOf(now));
   ring_[PlaceOf(newest_)].Add(failed, slow);
   totals_.Add(failed, slow);
   // Periods may be negative; a ticket is never 0.
   return (static_cast<Ticket>(newest_) << 1) | 1;
 }
 
+void TimeWindow::AddSuccesses(std::int64_t period, std::int64_t count) {
+  if (ring_.empty()) return;
+  MoveTo(period);
+  if (period <= newest_ - static_cast<std::int64_t>(ring_.size())) return;
+  ring_[PlaceOf(period)].calls += count;
+  totals_.calls += count;
+}
+
 void TimeWindow::MarkFailed(TimePoint now, Ticket ticket) {
   if (ring_.empty()) return;
-  MoveTo(now);
+  MoveTo(PeriodOf(now));
   const auto age = (static_cast<Ticket>(newest_) << 1 | 1) - ticket;
   const Ticket periods_ago = age >> 1;
   if (periods_ago >= ring_.size()) return;
@@ -50,10 +58,10 @@ WindowTotals TimeWindow::TotalsAt(TimePoint now) const {
   return left;
 }
 
-std::int64_t TimeWindow::PeriodOf(TimePoint now) const {
+std::int64_t TimeWindow::PeriodOf(TimePoint now, Duration bucket_length) {
   const std::int64_t time = now.time_since_epoch().count();
-  const std::int64_t period = time / bucket_length_;
-  return time % bucket_length_ < 0 ? period - 1 : period;
+  const std::int64_t period = time / bucket_length.count();
+  return time % bucket_length.count() < 0 ? period - 1 : period;
 }
 
 std::size_t TimeWindow::PlaceOf(std::int64_t period) const {
@@ -62,8 +70,7 @@ std::size_t TimeWindow::PlaceOf(std::int64_t period) const {
   return static_cast<std::size_t>(rest < 0 ? rest + size : rest);
 }
 
-void TimeWindow::MoveTo(TimePoint now) {
-  const std::int64_t period = PeriodOf(now);
+void TimeWindow::MoveTo(std::int64_t period) {
   if (period <= newest_) return;
   const auto size = static_cast<std::int64_t>(ring_.size());
   if (period - newest_ >= size) {

@@ -28,6 +28,12 @@ class TimeWindow {
   /// Holds nothing when `buckets` is 0. The length is at least 1 ns per bucket.
   TimeWindow(Duration length, int buckets);
 
+  /// Numbers the times that belong to one bucket.
+  static std::int64_t PeriodOf(TimePoint now, Duration bucket_length);
+  Duration bucket_length() const { return Duration(bucket_length_); }
+
+  /// Counts that many successes in the bucket of `period`, if it is there.
+  void AddSuccesses(std::int64_t period, std::int64_t count);
   Ticket Add(TimePoint now, bool failed, bool slow = false);
   /// An outcome of that bucket was a failure after all; nothing when the bucket
   /// has left the window.
@@ -38,10 +44,12 @@ class TimeWindow {
   WindowTotals TotalsAt(TimePoint now) const;
 
  private:
-  std::int64_t PeriodOf(TimePoint now) const;
+  std::int64_t PeriodOf(TimePoint now) const {
+    return PeriodOf(now, bucket_length());
+  }
   std::size_t PlaceOf(std::int64_t period) const;
-  /// Makes the bucket of `now` the newest; time never goes back.
-  void MoveTo(TimePoint now);
+  /// Makes the bucket of `period` the newest; time never goes back.
+  void MoveTo(std::int64_t period);
 
   std::int64_t bucket_length_;
   std::vector<WindowTotals> ring_;

@@ -12,10 +12,25 @@ std::uint64_t TripRules::Count(const Sample& sample, TimePoint now,
                                const BreakerRules& rules) {
   if (!sample.failed) {
     row_.AddSuccess();
-  } else if (sample.in_row) {
+  } else if (sample.in_row && rules.consecutive_failures > 0) {
     row_.AddFailure();
   }
   return AddToWindow(sample, now, rules);
+}
+
+void TripRules::AddSuccesses(std::int64_t period, std::int64_t count,
+                             const BreakerRules& rules) {
+  if (count == 0) return;
+  if (rules.window_buckets > 0) {
+    last_time_.AddSuccesses(period, count);
+  } else {
+    last_calls_.AddSuccesses(count);
+  }
+}
+
+Duration TripRules::BucketLength(const BreakerRules& rules) const {
+  return rules.window_buckets > 0 ? last_time_.bucket_length()
+                                  : Duration::zero();
 }
 
 std::uint64_t TripRules::CountSlow(TimePoint now, const BreakerRules& rules) {
@@ -31,7 +46,7 @@ std::uint64_t TripRules::AddToWindow(const Sample& sample, TimePoint now,
 
 void TripRules::MarkFailed(std::uint64_t ticket, const Sample& sample,
                            TimePoint now, const BreakerRules& rules) {
-  if (sample.in_row) row_.AddFailure();
+  if (sample.in_row && rules.consecutive_failures > 0) row_.AddFailure();
   if (rules.window_buckets > 0) {
     last_time_.MarkFailed(now, ticket);
   } else {

@@ -36,6 +36,12 @@ class TripRules {
   /// Counts; the answer names the outcome for MarkFailed.
   std::uint64_t Count(const Sample& sample, TimePoint now,
                       const BreakerRules& rules);
+  /// Counts successes that came in that period of the time window, if there is
+  /// one. They end no row: where rows matter they are counted one by one.
+  void AddSuccesses(std::int64_t period, std::int64_t count,
+                    const BreakerRules& rules);
+  /// Length of a bucket of the time window; 0 without one.
+  Duration BucketLength(const BreakerRules& rules) const;
   /// A call that is still under way; the rows of failures don't change.
   std::uint64_t CountSlow(TimePoint now, const BreakerRules& rules);
   /// A call that was counted as slow while under way has failed: no second

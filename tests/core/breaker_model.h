@@ -59,7 +59,8 @@ class BreakerModel {
     if (state == State::kClosed) return false;
     if (state == State::kOpen) return !ProbeReady(now);
     int in_flight = 0;
-    for (const auto& probe : probes_) in_flight += Lost(probe.second, now) ? 0 : 1;
+    for (const auto& probe : probes_)
+      in_flight += Lost(probe.second, now) ? 0 : 1;
     return !HasSlot(in_flight);
   }
 
@@ -127,13 +128,15 @@ class BreakerModel {
       last_time_.clear();
     }
     if (!policy_.consecutive_failures) row = 0;
-    missing_ = missing_ >= size_before ? Size() : missing_ * Size() / size_before;
+    missing_ =
+        missing_ >= size_before ? Size() : missing_ * Size() / size_before;
     if (state == State::kClosed && BucketTrips() && !tripped_before) {
       missing_ = std::min(missing_, Size() - 1000);
     }
     if (state != State::kHalfOpen) return;
     if (BucketAlone()) {
-      missing_ = alone_before ? std::min(missing_, Size() - 1000) : Size() - 1000;
+      missing_ =
+          alone_before ? std::min(missing_, Size() - 1000) : Size() - 1000;
     } else if (succeeded >= policy_.half_open_calls) {
       TransitionTo(State::kClosed, now);
     }
@@ -149,7 +152,9 @@ class BreakerModel {
   OperatorMode ModeAt(TimePoint now) const {
     return mode_until_ && now >= *mode_until_ ? OperatorMode::kAuto : mode_;
   }
-  double Tokens() const { return static_cast<double>(Size() - missing_) / 1000; }
+  double Tokens() const {
+    return static_cast<double>(Size() - missing_) / 1000;
+  }
   int in_flight() const { return static_cast<int>(probes_.size()); }
   /// Outcomes and failures in the window.
   std::pair<int, int> WindowAt(TimePoint now) const {
@@ -209,8 +214,8 @@ class BreakerModel {
   }
   bool HasSlot(int in_flight) const {
     if (BucketAlone()) return in_flight < (Size() - missing_) / 1000;
-    return in_flight <
-               policy_.half_open_max_in_flight.value_or(policy_.half_open_calls) &&
+    return in_flight < policy_.half_open_max_in_flight.value_or(
+                           policy_.half_open_calls) &&
            in_flight + succeeded < policy_.half_open_calls;
   }
   std::optional<Pass> AdmitByState(TimePoint now) {
@@ -229,7 +234,9 @@ class BreakerModel {
 
   // --- Recording
 
-  void Ignore(IgnoredCause cause) { ++ignored[static_cast<std::size_t>(cause)]; }
+  void Ignore(IgnoredCause cause) {
+    ++ignored[static_cast<std::size_t>(cause)];
+  }
   void CountOnBucket(bool failed) {
     missing_ = failed ? std::min(missing_ + 1000, Size())
                       : std::max<std::int64_t>(missing_ - PerSuccess(), 0);
@@ -247,7 +254,10 @@ class BreakerModel {
     bool trip = failed && BucketTrips() && missing_ >= Size();
     if (OtherRules()) {
       if (!failed) row = 0;
-      if (failed && code != StatusCode::RESOURCE_EXHAUSTED) ++row;
+      if (failed && policy_.consecutive_failures &&
+          code != StatusCode::RESOURCE_EXHAUSTED) {
+        ++row;
+      }
       if (WindowBuckets() > 0) {
         last_time_.emplace_back(PeriodOf(now), failed);
         while (last_time_.front().first <= PeriodOf(now) - WindowBuckets()) {
@@ -326,7 +336,8 @@ class BreakerModel {
 
   void Open(TimePoint now) {
     if (closed_at_ &&
-        now >= *closed_at_ + policy_.open_duration_reset_after.value_or(length_)) {
+        now >=
+            *closed_at_ + policy_.open_duration_reset_after.value_or(length_)) {
       growth_ = 0;
     }
     closed_at_.reset();
@@ -338,8 +349,8 @@ class BreakerModel {
     ++growth_;
     probe_at_ = now + length_;
     const int early = policy_.early_probe_after_rejections.value_or(0);
-    early_probe_at_ = early > 0 ? now + std::chrono::milliseconds(80)
-                                : TimePoint::max();
+    early_probe_at_ =
+        early > 0 ? now + std::chrono::milliseconds(80) : TimePoint::max();
     early_probe_rejected_ = rejected + static_cast<std::uint64_t>(early);
   }
 

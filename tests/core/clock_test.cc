@@ -56,5 +56,16 @@ TEST(RealClockTest, NeverGoesBackwards) {
 
 TEST(RealClockTest, IsOneObject) { EXPECT_EQ(&Clock::Real(), &Clock::Real()); }
 
+TEST(RealClockTest, TheCoarseTimeIsALittleBehindAndNeverAhead) {
+  const Clock& clock = Clock::Real();
+  for (int i = 0; i < 10'000; ++i) {
+    const TimePoint before = clock.Now();
+    const TimePoint coarse = clock.CoarseNow();
+    const TimePoint after = clock.Now();
+    ASSERT_LE(coarse, after);
+    ASSERT_GT(coarse, before - Clock::kCoarseness);
+  }
+}
+
 }  // namespace
 }  // namespace grpc_resilience

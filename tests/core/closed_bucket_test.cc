@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
-#include <vector>
-
-#include "core/circuit_breaker_fixture.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -66,33 +64,51 @@ TEST_F(ClosedBucketTest, ResizingKeepsTheProportionAndTheRest) {
 }
 
 // Counting by the size of one bucket and the fill of the other once left a
-// closed breaker without tokens.
-TEST_F(ClosedBucketTest, ResizingWhileFailuresAreCountedLeavesNoneEmptyClosed) {
-  FakeClock clock;
-  FixedRandom random{0.5};
-  for (int round = 0; round < 300; ++round) {
-    CircuitBreaker breaker({"a", ""}, {}, {true, 16, 1.0}, clock, random,
-                           nullptr);
-    std::atomic<bool> over{false};
-    std::vector<std::thread> callers;
-    for (int i = 0; i < 2; ++i) {
-      callers.emplace_back([&] {
-        for (int call = 0; call < 12 && !over; ++call) {
-          if (auto permit = breaker.TryAcquire()) {
-            permit->Record(Outcome::kFailure);
-          }
-        }
-      });
+// closed breaker without tokens: a bucket of 16 with one left grows to 1000 or
+// shrinks while a failure is counted.
+TEST_F(ClosedBucketTest, ResizingWhileAFailureIsCountedLeavesNoneEmptyClosed) {
+  constexpr int kRounds = 100'000;
+  constexpr int kSizes[] = {1000, 1, 17, 2};
+  std::atomic<int> round{-1};
+  std::atomic<int> counted{-1};
+  std::thread caller([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      for (int spins = 0; round.load(std::memory_order_acquire) != i; ++spins) {
+        if (spins % 1000 == 999) std::this_thread::yield();
+      }
+      BucketResult result = CountOnBucket(hot_, kGeneration, Outcome::kFailure);
+      while (result == BucketResult::kNotAlone) {  // stands for the lock
+        result = CountOnBucket(hot_, kGeneration, Outcome::kFailure);
+      }
+      // Both of these open the breaker.
+      if (result == BucketResult::kEmptied ||
+          result == BucketResult::kWouldTrip) {
+        Set(State::kOpen, CountingPath::kBucket, 0);
+      }
+      counted.store(i, std::memory_order_release);
     }
-    for (const int size : {1000, 1, 7, 1000, 2}) {
-      breaker.Reconfigure({}, {true, size, 1.0});
+  });
+  int empty_and_closed = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    hot_.bucket_size = 16 * kMilli;
+    const bool full = i % 2 == 0;
+    Set(State::kClosed, CountingPath::kBucket, full ? 0 : 15 * kMilli);
+    round.store(i, std::memory_order_release);
+    for (int wait = i % 64; wait > 0; --wait) round.load();
+    ResizeBucket(hot_,
+                 {static_cast<std::uint32_t>(kSizes[i / 2 % 4]) * kMilli, 2000},
+                 CountingPath::kBucket);
+    for (int spins = 0; counted.load(std::memory_order_acquire) != i; ++spins) {
+      if (spins % 1000 == 999) std::this_thread::yield();
     }
-    over = true;
-    for (std::thread& caller : callers) caller.join();
-    const BreakerSnapshot snapshot = breaker.snapshot();
-    ASSERT_FALSE(snapshot.state == State::kClosed && snapshot.tokens <= 0)
-        << round;
+    const BreakerWord word = LoadWord(hot_);
+    if (word.state() == State::kClosed &&
+        LoadBucket(hot_).IsEmpty(word.missing())) {
+      ++empty_and_closed;
+    }
   }
+  caller.join();
+  EXPECT_EQ(empty_and_closed, 0);
 }
 
 }  // namespace
