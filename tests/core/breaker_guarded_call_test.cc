@@ -50,8 +50,10 @@ TEST_F(GuardedCallTest, AFailureOpensAndTheNextCallIsNotMade) {
 }
 
 TEST_F(GuardedCallTest, AnsweredAndCancelledAreNoFailures) {
-  GuardedCall(breaker_, [] { return absl::NotFoundError(""); });
-  GuardedCall(breaker_, [] { return absl::CancelledError(""); });
+  EXPECT_EQ(GuardedCall(breaker_, [] { return absl::NotFoundError("no"); }),
+            absl::NotFoundError("no"));
+  EXPECT_EQ(GuardedCall(breaker_, [] { return absl::CancelledError("no"); }),
+            absl::CancelledError("no"));
   EXPECT_EQ(breaker_.state(), State::kClosed);
 }
 
