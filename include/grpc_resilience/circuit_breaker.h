@@ -31,6 +31,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "grpc_resilience/breaker_hot_line.h"
@@ -48,6 +49,7 @@ namespace internal {
 class BreakerIdentity;
 class BreakerMachine;
 struct BreakerContext;
+struct Report;
 }  // namespace internal
 
 /// This type is safe to use from several threads at once. The closed, healthy
@@ -71,10 +73,16 @@ class CircuitBreaker {
   /// who knows that a probe would say nothing.
   std::optional<Permit> TryAcquire(bool may_probe = true) {
     const std::uint64_t word = hot_.word.load(std::memory_order_acquire);
-    if ((word & internal::kBreakerNotPlain) != 0) {
-      return TryAcquireOtherwise(may_probe);
+    internal::Admitted admitted;
+    if (ABSL_PREDICT_FALSE((word & internal::kBreakerNotPlain) != 0)) {
+      admitted = AdmitOtherwise(may_probe);
+      if (admitted.breaker == nullptr) return std::nullopt;
+    } else {
+      admitted.breaker = this;
+      admitted.generation = word >> internal::kBreakerGenerationShift;
     }
-    return Give(word >> internal::kBreakerGenerationShift);
+    return std::optional<Permit>(std::in_place, internal::PermitKey(),
+                                 admitted);
   }
 
   /// True when TryAcquire would say no right now. Changes and counts nothing.
@@ -118,12 +126,7 @@ class CircuitBreaker {
   friend class Permit;
   friend class BreakerRegistry;
 
-  std::optional<Permit> Give(std::uint64_t generation, std::uint64_t probe = 0,
-                             TimePoint slow_at = TimePoint::max()) {
-    return std::optional<Permit>(std::in_place, internal::PermitKey(), this,
-                                 generation, probe, slow_at);
-  }
-  std::optional<Permit> TryAcquireOtherwise(bool may_probe);
+  internal::Admitted AdmitOtherwise(bool may_probe);
   void RecordOutcome(internal::Report& report);
 
   /// Made at the first call.
@@ -147,39 +150,19 @@ class CircuitBreaker {
   std::shared_ptr<const internal::BreakerContext> context_ ABSL_GUARDED_BY(mu_);
 };
 
-inline Permit::Permit(Permit&& other) noexcept
-    : breaker_(std::exchange(other.breaker_, nullptr)),
-      generation_(other.generation_),
-      probe_(other.probe_),
-      slow_at_(other.slow_at_),
-      slow_ticket_(other.slow_ticket_) {}
-
-inline Permit& Permit::operator=(Permit&& other) noexcept {
-  if (this == &other) return *this;
-  Ignore(IgnoredCause::kDropped);
-  breaker_ = std::exchange(other.breaker_, nullptr);
-  generation_ = other.generation_;
-  probe_ = other.probe_;
-  slow_at_ = other.slow_at_;
-  slow_ticket_ = other.slow_ticket_;
-  return *this;
-}
-
-inline Permit::~Permit() {
-  if (breaker_ != nullptr) Ignore(IgnoredCause::kDropped);
-}
-
 inline void Permit::Record(Outcome outcome, StatusCode code,
                            std::string_view message) {
-  CircuitBreaker* const breaker = std::exchange(breaker_, nullptr);
-  if (breaker == nullptr) return;
+  const internal::Admitted admitted = std::exchange(admitted_, {});
+  if (admitted.breaker == nullptr) return;
   // Still its generation, CLOSED, nothing missing from the bucket, AUTO.
-  if (outcome == Outcome::kSuccess &&
-      breaker->hot_.word.load(std::memory_order_acquire) ==
-          generation_ << internal::kBreakerGenerationShift) {
+  if (ABSL_PREDICT_TRUE(
+          outcome == Outcome::kSuccess &&
+          admitted.breaker->hot_.word.load(std::memory_order_acquire) ==
+              admitted.generation << internal::kBreakerGenerationShift)) {
     return;
   }
-  Settle(*breaker, outcome, code, message);
+  RecordOne(admitted.breaker, admitted.generation, admitted.probe,
+            admitted.slow_at, admitted.slow_ticket, outcome, code, message);
 }
 
 }  // namespace grpc_resilience

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "grpc_resilience/clock.h"
 #include "grpc_resilience/outcome.h"
@@ -18,15 +19,22 @@ namespace grpc_resilience {
 
 class CircuitBreaker;
 namespace internal {
-struct Report;
-}  // namespace internal
 
-namespace internal {
+/// What a permit holds.
+struct Admitted {
+  CircuitBreaker* breaker = nullptr;  ///< null: rejected, or consumed
+  std::uint64_t generation = 0;
+  std::uint64_t probe = 0;               ///< its number; 0: not a probe
+  TimePoint slow_at = TimePoint::max();  ///< max: not timed
+  std::uint64_t slow_ticket = 0;         ///< not 0: counted as slow already
+};
+
 /// Only a breaker makes permits.
 class PermitKey {
   friend class grpc_resilience::CircuitBreaker;
   PermitKey() = default;
 };
+
 }  // namespace internal
 
 /// The right to send one attempt. Move-only. Recording consumes it; dropping it
@@ -34,27 +42,37 @@ class PermitKey {
 /// use from several threads at once.
 class Permit {
  public:
-  Permit(internal::PermitKey, CircuitBreaker* breaker, std::uint64_t generation,
-         std::uint64_t probe = 0, TimePoint slow_at = TimePoint::max())
-      : breaker_(breaker),
-        generation_(generation),
-        probe_(probe),
-        slow_at_(slow_at) {}
-  inline Permit(Permit&& other) noexcept;
-  inline Permit& operator=(Permit&& other) noexcept;
+  Permit(internal::PermitKey, const internal::Admitted& admitted)
+      : admitted_(admitted) {}
+  Permit(Permit&& other) noexcept
+      : admitted_(std::exchange(other.admitted_, {})) {}
+  Permit& operator=(Permit&& other) noexcept {
+    if (this == &other) return *this;
+    Ignore(IgnoredCause::kDropped);
+    admitted_ = std::exchange(other.admitted_, {});
+    return *this;
+  }
   Permit(const Permit&) = delete;
   Permit& operator=(const Permit&) = delete;
-  inline ~Permit();
+  ~Permit() { Ignore(IgnoredCause::kDropped); }
 
   /// Reports the result. `code` and `message` describe a failure for
   /// BreakerSnapshot::last_failure. A second call does nothing.
   inline void Record(Outcome outcome, StatusCode code = StatusCode::UNKNOWN,
                      std::string_view message = {});
   /// Reports that there is nothing to count, and why.
-  void Ignore(IgnoredCause cause);
+  void Ignore(IgnoredCause cause) {
+    const internal::Admitted admitted = std::exchange(admitted_, {});
+    if (admitted.breaker == nullptr) return;
+    IgnoreOne(admitted.breaker, admitted.generation, admitted.probe,
+              admitted.slow_at, admitted.slow_ticket, cause);
+  }
 
   /// When the call becomes slow, if the breaker times calls and it isn't over.
-  std::optional<TimePoint> slow_at() const;
+  std::optional<TimePoint> slow_at() const {
+    if (admitted_.slow_at == TimePoint::max()) return std::nullopt;
+    return admitted_.slow_at;
+  }
   /// Counts the call as slow while it is still under way, so that hung calls
   /// open the breaker before they end; to be called by whoever watches the call
   /// (an adapter's timer, at slow_at, ordered with Record). The result may still
@@ -63,21 +81,20 @@ class Permit {
   bool MarkSlow();
 
   /// True when it was given while HALF_OPEN.
-  bool is_probe() const { return probe_ != 0; }
+  bool is_probe() const { return admitted_.probe != 0; }
 
  private:
-  friend class CircuitBreaker;
+  // What isn't a success of a healthy breaker. Field by field: with its address
+  // taken, a permit could not stay in registers.
+  static void RecordOne(CircuitBreaker* breaker, std::uint64_t generation,
+                        std::uint64_t probe, TimePoint slow_at,
+                        std::uint64_t slow_ticket, Outcome outcome,
+                        StatusCode code, std::string_view message);
+  static void IgnoreOne(CircuitBreaker* breaker, std::uint64_t generation,
+                        std::uint64_t probe, TimePoint slow_at,
+                        std::uint64_t slow_ticket, IgnoredCause cause);
 
-  internal::Report ReportOf(Outcome outcome, IgnoredCause cause) const;
-  /// What Record does when it isn't a success of a healthy breaker.
-  void Settle(CircuitBreaker& breaker, Outcome outcome, StatusCode code,
-              std::string_view message);
-
-  CircuitBreaker* breaker_;  // null: consumed
-  std::uint64_t generation_;
-  std::uint64_t probe_;            // number of the probe, 0 for none
-  TimePoint slow_at_;              // max: not timed
-  std::uint64_t slow_ticket_ = 0;  // not 0: counted as slow already
+  internal::Admitted admitted_;
 };
 
 }  // namespace grpc_resilience

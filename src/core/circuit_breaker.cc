@@ -10,6 +10,7 @@
 
 namespace grpc_resilience {
 
+using internal::Admitted;
 using internal::BreakerContext;
 using internal::BreakerIdentity;
 using internal::BreakerMachine;
@@ -28,43 +29,46 @@ static_assert(BreakerWord(static_cast<State>(3), static_cast<CountingPath>(3),
                           0, 0)
                   .bits() == internal::kBreakerNotPlain);
 
-Report Permit::ReportOf(Outcome outcome, IgnoredCause cause) const {
+namespace {
+
+Report ReportOf(const Admitted& admitted, Outcome outcome, IgnoredCause cause) {
   Report report;
-  report.admission = {generation_, probe_};
+  report.admission = {admitted.generation, admitted.probe};
   report.outcome = outcome;
   report.cause = cause;
-  report.slow_at = slow_at_;
-  report.slow_ticket = slow_ticket_;
+  report.slow_at = admitted.slow_at;
+  report.slow_ticket = admitted.slow_ticket;
   return report;
 }
 
-void Permit::Settle(CircuitBreaker& breaker, Outcome outcome, StatusCode code,
-                    std::string_view message) {
-  Report report = ReportOf(outcome, IgnoredCause::kUnspecified);
+}  // namespace
+
+void Permit::RecordOne(CircuitBreaker* breaker, std::uint64_t generation,
+                       std::uint64_t probe, TimePoint slow_at,
+                       std::uint64_t slow_ticket, Outcome outcome,
+                       StatusCode code, std::string_view message) {
+  Report report = ReportOf({breaker, generation, probe, slow_at, slow_ticket},
+                           outcome, IgnoredCause::kUnspecified);
   report.code = code;
   report.message = message;
-  breaker.RecordOutcome(report);
-}
-
-void Permit::Ignore(IgnoredCause cause) {
-  CircuitBreaker* const breaker = std::exchange(breaker_, nullptr);
-  if (breaker == nullptr) return;
-  Report report = ReportOf(Outcome::kIgnored, cause);
   breaker->RecordOutcome(report);
 }
 
-std::optional<TimePoint> Permit::slow_at() const {
-  if (breaker_ == nullptr || slow_at_ == TimePoint::max()) return std::nullopt;
-  return slow_at_;
+void Permit::IgnoreOne(CircuitBreaker* breaker, std::uint64_t generation,
+                       std::uint64_t probe, TimePoint slow_at,
+                       std::uint64_t slow_ticket, IgnoredCause cause) {
+  Report report = ReportOf({breaker, generation, probe, slow_at, slow_ticket},
+                           Outcome::kIgnored, cause);
+  breaker->RecordOutcome(report);
 }
 
 bool Permit::MarkSlow() {
-  if (!slow_at() || slow_ticket_ != 0 || is_probe()) return false;
-  BreakerMachine& machine = breaker_->Machine();
-  slow_ticket_ =
-      machine.MarkSlow(ReportOf(Outcome::kIgnored, IgnoredCause::kNone));
+  if (!slow_at() || admitted_.slow_ticket != 0 || is_probe()) return false;
+  BreakerMachine& machine = admitted_.breaker->Machine();
+  admitted_.slow_ticket = machine.MarkSlow(
+      ReportOf(admitted_, Outcome::kIgnored, IgnoredCause::kNone));
   machine.Publish();
-  return slow_ticket_ != 0;
+  return admitted_.slow_ticket != 0;
 }
 
 CircuitBreaker::CircuitBreaker(const BreakerKey& key,
@@ -95,38 +99,38 @@ CircuitBreaker::~CircuitBreaker() {
   internal::BreakerIdentityDeleter()(identity_);
 }
 
-std::optional<Permit> CircuitBreaker::TryAcquireOtherwise(bool may_probe) {
+Admitted CircuitBreaker::AdmitOtherwise(bool may_probe) {
   const BreakerWord word = LoadWord(hot_);
   if (word.path() == CountingPath::kDisabled) {
-    return Give(internal::kNoGeneration);
+    return {this, internal::kNoGeneration};
   }
   const bool timed = hot_.times_calls.load(std::memory_order_relaxed);
   const bool forced = word.path() == CountingPath::kForced;
   if (!forced && !timed && word.state() == State::kClosed) {
-    return Give(word.generation());
+    return {this, word.generation()};
   }
   BreakerMachine& machine = Machine();
   if (!forced && word.state() == State::kOpen &&
       !MayBeReadySoon(machine.open_line(), machine.clock().CoarseNow())) {
     machine.open_line().rejected.fetch_add(1, std::memory_order_relaxed);
-    return std::nullopt;
+    return {};
   }
   const TimePoint now = machine.clock().Now();
   const TimePoint slow_at = timed ? machine.SlowAt(now) : TimePoint::max();
   if (!forced && word.state() == State::kClosed) {
-    return Give(word.generation(), 0, slow_at);
+    return {this, word.generation(), 0, slow_at};
   }
   internal::OpenLine& line = machine.open_line();
   const bool waits =
       !may_probe || (word.state() == State::kOpen && !ProbeReady(line, now));
   if (!forced && waits) {
     line.rejected.fetch_add(1, std::memory_order_relaxed);
-    return std::nullopt;
+    return {};
   }
   const auto admission = machine.Admit(now);
   machine.Publish();
-  if (!admission) return std::nullopt;
-  return Give(admission->generation, admission->probe, slow_at);
+  if (!admission) return {};
+  return {this, admission->generation, admission->probe, slow_at};
 }
 
 void CircuitBreaker::RecordOutcome(Report& report) {
