@@ -74,10 +74,11 @@ TEST_F(GuardedCallTest, AJudgeDecides) {
 }
 
 TEST_F(GuardedCallTest, WhatTheCallThrowsIsAFailureAndGoesOn) {
-  EXPECT_THROW(
-      GuardedCall(breaker_,
-                  []() -> absl::Status { throw std::runtime_error("lost"); }),
-      std::runtime_error);
+  const auto throws = []() -> absl::Status {
+    throw std::runtime_error("lost");
+  };
+  EXPECT_THROW(static_cast<void>(GuardedCall(breaker_, throws)),
+               std::runtime_error);
   EXPECT_EQ(breaker_.state(), State::kOpen);
 }
 
