@@ -60,6 +60,12 @@ struct RetryPolicy {
   /// header name (lower case, not "grpc-…", not "-bin"). Default unset: none.
   std::optional<std::string> idempotency_key_header;
 
+  /// True: a call made while serving an inbound call that is itself a retry is not
+  /// retried, so that the tiers of a chain don't multiply their attempts. Known
+  /// only for contexts that went through Propagate (server_context.h).
+  /// Default: true.
+  bool chain_stop = true;
+
   /// A retry is only waited for when at least this much time is left for the
   /// attempt after the wait. Range: ≥ 0. Default: 5 ms.
   Duration min_attempt_time = std::chrono::milliseconds(5);

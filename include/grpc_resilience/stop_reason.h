@@ -19,11 +19,12 @@ enum class StopReason {
   kBreakerOpen,        ///< the target's breaker rejects
   kCancelled,          ///< by the caller
   kShutdown,           ///< Resilience::Shutdown
+  kChainStop,  ///< made while serving an inbound call that was itself a retry
 };
 
 /// "OK", "NOT_RETRYABLE", "NOT_IDEMPOTENT", "RETRIES_EXHAUSTED",
 /// "BUDGET_EXHAUSTED", "DEADLINE_WOULD_PASS", "DEADLINE_EXCEEDED", "PUSHBACK",
-/// "BREAKER_OPEN", "CANCELLED", "SHUTDOWN". The view lives for ever.
+/// "BREAKER_OPEN", "CANCELLED", "SHUTDOWN", "CHAIN_STOP". The view lives for ever.
 std::string_view ToString(StopReason reason);
 
 }  // namespace grpc_resilience

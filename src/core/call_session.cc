@@ -50,6 +50,7 @@ Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
   facts.code = end.code;
   facts.origin = end.origin;
   facts.idempotent = plan_->idempotent;
+  facts.chain_stop = plan_->chain_stop;
   facts.attempts_made = attempts_;
   facts.now = plan_->clock->Now();
   facts.deadline = deadline_;

@@ -32,6 +32,8 @@ struct SessionPlan {
   std::string_view target;
   const RetryPolicy* retry = nullptr;
   bool idempotent = false;
+  /// Only one attempt, and StopReason::kChainStop where there would be another.
+  bool chain_stop = false;
   /// Null: no breaker (BreakerMode::kDisabled).
   CircuitBreaker* breaker = nullptr;
   BreakerCounts breaker_counts = BreakerCounts::kAttempts;

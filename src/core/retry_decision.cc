@@ -58,6 +58,7 @@ RetryDecision DecideRetry(const RetryPolicy& policy, const RetryFacts& facts) {
   if (facts.attempts_made >= policy.max_attempts) {
     return Stop(StopReason::kRetriesExhausted);
   }
+  if (facts.chain_stop) return Stop(StopReason::kChainStop);
   if (facts.pushback && Refused(*facts.pushback)) {
     return Stop(StopReason::kPushback);
   }

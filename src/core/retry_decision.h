@@ -13,7 +13,8 @@
 
 namespace grpc_resilience::internal {
 
-/// What the server said about trying again (gRFC A6, grpc-retry-pushback-ms).
+/// What the server said about trying again (gRFC A6, grpc-retry-pushback-ms;
+/// google.rpc.RetryInfo).
 struct Pushback {
   /// Empty: don't retry.
   std::optional<Duration> wait;
@@ -25,6 +26,8 @@ struct RetryFacts {
   bool cancelled_by_caller = false;
   /// Known to be idempotent (proto, policy or key header).
   bool idempotent = false;
+  /// Made while an inbound call that was itself a retry is served.
+  bool chain_stop = false;
   int attempts_made = 1;
   TimePoint now;
   /// Of the call, not of the attempt.
@@ -54,8 +57,8 @@ bool HasTimeForAttempt(const RetryPolicy& policy, const Deadline& deadline,
                        TimePoint now, Duration wait);
 
 /// The first that applies: kOk, kCancelled, kNotRetryable (made locally or by
-/// code), kNotIdempotent, kDeadlineExceeded, kRetriesExhausted, kPushback,
-/// kBudgetExhausted, kDeadlineWouldPass; otherwise retry.
+/// code), kNotIdempotent, kDeadlineExceeded, kRetriesExhausted, kChainStop,
+/// kPushback, kBudgetExhausted, kDeadlineWouldPass; otherwise retry.
 RetryDecision DecideRetry(const RetryPolicy& policy, const RetryFacts& facts);
 
 }  // namespace grpc_resilience::internal

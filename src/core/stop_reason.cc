@@ -26,6 +26,8 @@ std::string_view ToString(StopReason reason) {
       return "CANCELLED";
     case StopReason::kShutdown:
       return "SHUTDOWN";
+    case StopReason::kChainStop:
+      return "CHAIN_STOP";
   }
   return "UNKNOWN";
 }

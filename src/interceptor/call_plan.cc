@@ -13,6 +13,8 @@ namespace {
 // anew for each call instead of being kept.
 constexpr std::size_t kMaxPlans = 1000;
 
+}  // namespace
+
 bool CanRetry(const RetryPolicy& retry, bool idempotent) {
   if (retry.max_attempts <= 1) return false;
   for (int code = 1; code <= 16; ++code) {
@@ -22,8 +24,6 @@ bool CanRetry(const RetryPolicy& retry, bool idempotent) {
   }
   return false;
 }
-
-}  // namespace
 
 void CallPlan::NoticeUnknownMessages() const {
   if (noticed.exchange(true)) return;

@@ -51,6 +51,9 @@ struct CallPlan {
   mutable std::atomic<bool> noticed{false};
 };
 
+/// Some status leads to another attempt.
+bool CanRetry(const RetryPolicy& retry, bool idempotent);
+
 /// This type is safe to use from several threads at once.
 class CallPlanCache {
  public:

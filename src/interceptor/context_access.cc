@@ -57,6 +57,17 @@ class ClientCallbackReaderWriterImpl<grpc_resilience::internal::Tag,
     to->wait_for_ready_explicitly_set_ = from.wait_for_ready_explicitly_set_;
     to->census_context_ = from.census_context_;
   }
+  static void CancelWith(const grpc::ServerContextBase& parent,
+                         ClientContext* to) {
+    grpc::PropagationOptions only_cancellation;
+    only_cancellation.disable_deadline_propagation();
+    only_cancellation.disable_census_stats_propagation();
+    only_cancellation.disable_census_tracing_propagation();
+    const auto child =
+        ClientContext::FromServerContext(parent, only_cancellation);
+    to->propagate_from_call_ = child->propagate_from_call_;
+    to->propagation_options_ = child->propagation_options_;
+  }
   static void SetDebugErrorString(ClientContext* context,
                                   const std::string& text) {
     context->debug_error_string_ = text;
@@ -173,6 +184,11 @@ std::uint32_t ContextAccess::InitialMetadataFlags(
 
 void ContextAccess::Carry(grpc::ClientContext& from, grpc::ClientContext* to) {
   ContextFriend::Carry(from, to);
+}
+
+void ContextAccess::CancelWith(const grpc::ServerContextBase& parent,
+                               grpc::ClientContext* to) {
+  ContextFriend::CancelWith(parent, to);
 }
 
 void ContextAccess::SetDebugErrorString(grpc::ClientContext* context,

@@ -56,6 +56,11 @@ class ContextAccess {
   /// wait_for_ready, census context.
   static void Carry(grpc::ClientContext& from, grpc::ClientContext* to);
 
+  /// Makes the call of `to` end when that of `parent` is cancelled; nothing else is
+  /// handed on.
+  static void CancelWith(const grpc::ServerContextBase& parent,
+                         grpc::ClientContext* to);
+
   static void SetDebugErrorString(grpc::ClientContext* context,
                                   const std::string& text);
 

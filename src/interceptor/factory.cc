@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "interceptor/call_override.h"
 #include "interceptor/inner_call_scope.h"
 #include "interceptor/unary_call.h"
 
@@ -16,6 +17,10 @@ class Transparent final : public grpc::experimental::Interceptor {
  public:
   void Intercept(
       grpc::experimental::InterceptorBatchMethods* methods) override {
+    using Hook = grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(Hook::PRE_SEND_INITIAL_METADATA)) {
+      TakeOverride(methods->GetSendInitialMetadata());  // not for the wire
+    }
     methods->Proceed();
   }
 };

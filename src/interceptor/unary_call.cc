@@ -47,15 +47,19 @@ void UnaryCall::Intercept(Pass pass) {
 }
 
 void UnaryCall::FirstPass(Pass pass) {
-  const RetryPolicy& retry = plan_->policy.retry;
+  std::optional<Duration> timeout = plan_->policy.timeout;
+  ApplyOverride(pass, &timeout);
+  const SessionPlan& plan =
+      own_plan_ != nullptr ? own_plan_->session : plan_->session;
   callers_deadline_ = CallDeadline();
   if (plan_->observers != nullptr) {
     call_start_ = attempt_start_ = plan_->session.clock->Now();
   }
-  const bool limited = retry.per_attempt_timeout.has_value() ||
-                       plan_->session.probe_timeout.has_value() ||
-                       plan_->policy.timeout.has_value();
-  bool may_retry = plan_->may_retry && !plan_->resilience->is_shut_down();
+  const bool limited = plan.retry->per_attempt_timeout.has_value() ||
+                       plan.probe_timeout.has_value() || timeout.has_value();
+  bool may_retry = own_plan_ != nullptr ? CanRetry(*plan.retry, plan.idempotent)
+                                        : plan_->may_retry;
+  if (plan_->resilience->is_shut_down()) may_retry = false;
   if (may_retry || limited || plan_->outcome_predicate) {
     identity_ = Identify(pass, plan_->types, plan_->policy.message_kind);
     if (!identity_.known) {
@@ -64,12 +68,14 @@ void UnaryCall::FirstPass(Pass pass) {
     }
   }
   Deadline deadline = callers_deadline_;
-  if (plan_->policy.timeout) {
-    deadline = Earlier(deadline, Deadline::After(plan_->session.clock->Now(),
-                                                 *plan_->policy.timeout));
+  if (timeout) {
+    deadline = Earlier(deadline,
+                       Deadline::After(plan_->session.clock->Now(), *timeout));
   }
-  session_.emplace(may_retry ? plan_->session : plan_->single_session,
-                   deadline);
+  if (!may_retry && own_plan_ != nullptr) own_plan_->retry.max_attempts = 1;
+  session_.emplace(
+      may_retry || own_plan_ != nullptr ? plan : plan_->single_session,
+      deadline);
   if (cancelled_.load(std::memory_order_acquire)) session_->OnCancel();
   first_ = session_->Start();
   if (first_.step == Step::kFinish) return Reject(pass);
@@ -123,6 +129,13 @@ void UnaryCall::Reject(Pass pass) {
   }
   mode_.store(Mode::kHijacked, std::memory_order_release);
   pass->Hijack();
+}
+
+void UnaryCall::ApplyOverride(Pass pass, std::optional<Duration>* timeout) {
+  const CallOverride override = TakeOverride(pass->GetSendInitialMetadata());
+  if (override.empty()) return;
+  own_plan_ = std::make_unique<OwnPlan>(plan_->session, override);
+  if (override.options.timeout) *timeout = override.options.timeout;
 }
 
 void UnaryCall::WatchSlowness() {

@@ -35,6 +35,7 @@
 #include "interceptor/held_passes.h"
 #include "interceptor/message_identity.h"
 #include "interceptor/own_call_limit.h"
+#include "interceptor/own_plan.h"
 #include "interceptor/reissue.h"
 #include "interceptor/slow_mark.h"
 
@@ -66,6 +67,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void OwnCallEnded(Pass pass);
 
   // Parts of the first pass.
+  void ApplyOverride(Pass pass, std::optional<Duration>* timeout);
   Deadline CallDeadline();
   bool NeedsShorterDeadline(const Decision& first) const;
   void EditMetadata(Pass pass);
@@ -100,6 +102,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   std::atomic<Mode> mode_{Mode::kNew};
   std::atomic<bool> cancelled_{false};
 
+  std::unique_ptr<OwnPlan> own_plan_;  // null: as the method's plan says
   std::optional<CallSession> session_;
   Deadline callers_deadline_;
   TimePoint call_start_;     // only with observers

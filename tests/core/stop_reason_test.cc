@@ -21,6 +21,7 @@ TEST(StopReasonTest, EachHasTheNameThatMetadataCarries) {
       {StopReason::kBreakerOpen, "BREAKER_OPEN"},
       {StopReason::kCancelled, "CANCELLED"},
       {StopReason::kShutdown, "SHUTDOWN"},
+      {StopReason::kChainStop, "CHAIN_STOP"},
   };
   for (const auto& [reason, name] : names) EXPECT_EQ(ToString(reason), name);
 }

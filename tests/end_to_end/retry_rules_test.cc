@@ -1,5 +1,6 @@
 // What is retried and what isn't.
 
+#include "grpc_resilience/rpc/v1/status.pb.h"
 #include "support/end_to_end_test.h"
 #include "support/event_log.h"
 
@@ -225,6 +226,26 @@ TEST_P(RetryRulesTest, AttemptsAndCallsAreCountedApart) {
   EXPECT_EQ(log->calls()[1].attempts, 0);
   EXPECT_EQ(log->calls()[1].reason, StopReason::kBreakerOpen);
   EXPECT_THAT(log->attempts(), SizeIs(3));
+}
+
+// google.rpc.RetryInfo takes the place of the backoff.
+TEST_P(RetryRulesTest, RetryInfoSaysWhenToComeBack) {
+  rpc::v1::RetryInfo info;
+  info.mutable_retry_delay()->set_nanos(150'000'000);
+  rpc::v1::Status details;
+  details.add_details()->set_type_url(
+      "type.googleapis.com/google.rpc.RetryInfo");
+  details.mutable_details(0)->set_value(info.SerializeAsString());
+  EchoRequest request = FailingRequest(1);
+  request.mutable_script()->set_details(details.SerializeAsString());
+  EXPECT_TRUE(Call(NewChannel(RetryConfig()), EchoMethod::kIdempotent, request)
+                  .status.ok());
+  const HitsResponse hits = Hits(request);
+  ASSERT_THAT(hits.hits(), SizeIs(2));
+  EXPECT_NEAR(static_cast<double>(hits.hits(1).arrived_ns() -
+                                  hits.hits(0).arrived_ns()) /
+                  1e6,
+              150, 30 * TimeFactor());
 }
 
 INSTANTIATE_TEST_SUITE_P(, RetryRulesTest, AllCallStyles(), CallStyleName);

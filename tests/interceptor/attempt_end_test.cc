@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "grpc_resilience/rpc/v1/status.pb.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -77,6 +80,44 @@ TEST(AttemptEndTest, NoPushbackHeaderNoPushback) {
   Attempt::Metadata trailing;
   EXPECT_FALSE(MakeAttemptEnd(Status(StatusCode::UNAVAILABLE, ""), &trailing)
                    .pushback.has_value());
+}
+
+std::string DetailsWith(std::int64_t seconds, int nanos) {
+  rpc::v1::RetryInfo info;
+  info.mutable_retry_delay()->set_seconds(seconds);
+  info.mutable_retry_delay()->set_nanos(nanos);
+  rpc::v1::Status status;
+  rpc::v1::Any* other = status.add_details();
+  other->set_type_url("type.googleapis.com/google.rpc.DebugInfo");
+  rpc::v1::Any* detail = status.add_details();
+  detail->set_type_url("type.googleapis.com/google.rpc.RetryInfo");
+  detail->set_value(info.SerializeAsString());
+  return status.SerializeAsString();
+}
+
+AttemptEnd EndWithDetails(const std::string& details) {
+  return MakeAttemptEnd(Status(StatusCode::UNAVAILABLE, "", details), nullptr);
+}
+
+// google.rpc.RetryInfo, as servers of googleapis send it.
+TEST(AttemptEndTest, ReadsRetryInfo) {
+  EXPECT_EQ(EndWithDetails(DetailsWith(1, 500'000'000)).pushback->wait,
+            std::chrono::milliseconds(1500));
+  EXPECT_GT(*EndWithDetails(DetailsWith(INT64_MAX, 0)).pushback->wait,
+            std::chrono::hours(24 * 365));
+  EXPECT_FALSE(EndWithDetails(DetailsWith(0, 0)).pushback.has_value());
+  EXPECT_FALSE(EndWithDetails(DetailsWith(-1, 0)).pushback.has_value());
+  EXPECT_FALSE(EndWithDetails("not a status").pushback.has_value());
+  EXPECT_FALSE(EndWithDetails("").pushback.has_value());
+}
+
+TEST(AttemptEndTest, ThePushbackHeaderIsStrongerThanRetryInfo) {
+  Attempt::Metadata trailing;
+  trailing.emplace("grpc-retry-pushback-ms", "-1");
+  const AttemptEnd end = MakeAttemptEnd(
+      Status(StatusCode::UNAVAILABLE, "", DetailsWith(1, 0)), &trailing);
+  ASSERT_TRUE(end.pushback.has_value());
+  EXPECT_EQ(end.pushback->wait, std::nullopt);
 }
 
 }  // namespace
