@@ -156,8 +156,9 @@ TEST_P(PropagateTest, ARetriedCallIsNotRetriedFurtherDown) {
   const CallResult result = Call(ChannelTo(middle.target(), RetryConfig()),
                                  EchoMethod::kIdempotent, request);
   EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(Hits(request).hits(), SizeIs(3 + 1 + 1));
-  for (const Observation& hit : Hits(request).hits()) {
+  const HitsResponse hits = Hits(request);
+  EXPECT_THAT(hits.hits(), SizeIs(3 + 1 + 1));
+  for (const Observation& hit : hits.hits()) {
     EXPECT_THAT(Seen(hit, "grpc-resilience-chain-stop"), IsEmpty());
   }
 }
