@@ -1,6 +1,6 @@
 #include "core/breaker_identity.h"
 
-#include <cstring>
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -12,8 +12,8 @@ BreakerIdentityPtr BreakerIdentity::Make(const BreakerKey& key,
   void* const memory = ::operator new(sizeof(BreakerIdentity) + first.size() +
                                       key.method.size());
   char* const text = static_cast<char*>(memory) + sizeof(BreakerIdentity);
-  std::memcpy(text, first.data(), first.size());
-  std::memcpy(text + first.size(), key.method.data(), key.method.size());
+  std::copy(key.method.begin(), key.method.end(),
+            std::copy(first.begin(), first.end(), text));
   return BreakerIdentityPtr(new (memory) BreakerIdentity(key, made_at));
 }
 

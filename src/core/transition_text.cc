@@ -101,7 +101,7 @@ std::string ModeOverText(OperatorMode mode) {
 
 std::string RampFailedText(int permille) {
   return "failed at " + std::to_string(permille / 10) +
-         Decimals(permille % 10 * 100) + " % of the calls";
+         Decimals(std::int64_t{permille % 10} * 100) + " % of the calls";
 }
 
 std::string SlowCallText(Duration slow) {

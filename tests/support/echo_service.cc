@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "interceptor/thread_handover.h"
+
 // Exported by libgrpc for its own tests, declared in no installed header.
 grpc_compression_algorithm grpc_call_test_only_get_compression_algorithm(
     grpc_call* call);
@@ -74,6 +76,7 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
     hit_.AddRequest(*request);
     hit_.Begin(*request);
     AddInitial(hit_, context);
+    internal::HandOver(this);
     if (hit_.script().send_headers_first()) {
       StartSendInitialMetadata();
     } else {
@@ -81,14 +84,19 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
     }
   }
 
-  void OnSendInitialMetadataDone(bool /*ok*/) override { Wait(); }
+  void OnSendInitialMetadataDone(bool /*ok*/) override {
+    internal::TakeOver(this);
+    Wait();
+  }
 
   void OnCancel() override {
+    internal::TakeOver(this);
     cancelled_ = true;
     Answer(Event::kCancelled);
   }
 
   void OnDone() override {
+    internal::TakeOver(this);
     if (cancelled_ || context_->IsCancelled()) hit_.SetCancelled();
     delete this;
   }
