@@ -1,6 +1,7 @@
 #include "core/transition_text.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace grpc_resilience::internal {
 namespace {
