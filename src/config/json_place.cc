@@ -4,10 +4,10 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"

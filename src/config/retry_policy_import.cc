@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -20,7 +21,6 @@ constexpr int kLastCode = 16;
 
 std::optional<StatusCode> CodeOf(const JsonPlace& place) {
   constexpr char kAllowed[] = "must be a status code, as \"UNAVAILABLE\" or 14";
-  // Asked for its kind only; a fault of the getters would say too little.
   if (const std::optional<double> number = place.NumberIfAny()) {
     for (int code = 0; code <= kLastCode; ++code) {
       if (*number == code) return static_cast<StatusCode>(code);

@@ -1,6 +1,7 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>

@@ -21,7 +21,10 @@ using testing::StartsWith;
 ServiceConfigImport Import(const std::string& json) {
   absl::StatusOr<ServiceConfigImport> import = ImportServiceConfig(json);
   EXPECT_TRUE(import.ok()) << import.status();
-  return import.ok() ? *std::move(import) : ServiceConfigImport();
+  if (import.ok()) return *std::move(import);
+  ServiceConfigImport nothing;
+  nothing.config.DefaultMethod().retry.retryable_status_codes.emplace();
+  return nothing;
 }
 
 constexpr char kNothingElse[] = "default: 1 attempts";

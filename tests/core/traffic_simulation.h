@@ -3,10 +3,13 @@
 
 #pragma once
 
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/call_session.h"
