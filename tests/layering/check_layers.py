@@ -19,6 +19,8 @@ CORE = "core"
 CORE_ONLY = {CORE, "testing_util"}
 # Programs put adapters together.
 PROGRAMS = {"tools"}
+# Adapters of something else than gRPC.
+WITHOUT_GRPC = {"config", "planner"}
 # The only folder that knows what gRPC calls experimental or keeps private.
 EXPERIMENTAL_OWNER = "interceptor"
 
@@ -100,7 +102,11 @@ class Checker:
         other = self.part_included(name) if bracket == '"' else None
         if other is not None:
             return self.part_problem(part, other)
-        if part not in CORE_ONLY or name == CORE_SYSTEM_HEADER:
+        if name == CORE_SYSTEM_HEADER:
+            return None
+        if part in WITHOUT_GRPC and name.startswith(("grpc/", "grpcpp/")):
+            return f"{part} needs no gRPC"
+        if part not in CORE_ONLY:
             return None
         is_standard = bracket == "<" and re.fullmatch(r"[a-z0-9_]+", name)
         if not is_standard:
@@ -139,6 +145,8 @@ def self_test():
         "src/interceptor/a.cc": '#include <grpcpp/impl/call.h>\n#include "core/b.h"\n'
                                 '#include "x/channel.h"\n',
         "src/metrics/m.h": "#pragma once\n#include <grpcpp/grpcpp.h>\n",
+        "src/config/c.cc": '#include <google/protobuf/struct.pb.h>\n#include "core/b.h"\n'
+                           '#include <grpcpp/support/status_code_enum.h>\n',
         "src/tools/t.cc": '#include "metrics/m.h"\n#include "interceptor/a.h"\n',
     }
     planted = {
@@ -151,6 +159,9 @@ def self_test():
         "core header includes gRPC": ("include/x/core.h", "#include <grpcpp/channel.h>\n"),
         "adapter includes an adapter": ("src/metrics/m.h", '#include "interceptor/a.h"\n'),
         "adapter includes an adapter's header": ("src/metrics/m.h", '#include "x/channel.h"\n'),
+        "config includes gRPC": ("src/config/c.cc", "#include <grpcpp/channel.h>\n"),
+        "config includes an adapter": ("src/config/c.cc", '#include "interceptor/a.h"\n'),
+        "core includes config": ("src/core/a.cc", '#include "config/c.h"\n'),
         "experimental in an adapter": ("src/metrics/m.h", "grpc::experimental::Y y;\n"),
         "impl in an adapter": ("src/metrics/m.h", "#include <grpcpp/impl/call.h>\n"),
         "experimental in a core header": ("include/x/core.h", "grpc::experimental::Y y;\n"),

@@ -1,5 +1,6 @@
 #include <grpc_resilience/channel.h>
 #include <grpc_resilience/resilience.h>
+#include <grpc_resilience/service_config.h>
 #include <grpc_resilience/testing/fake_clock.h>
 #include <grpc_resilience/window_threshold.h>
 #include <grpcpp/security/credentials.h>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 int main() {
   grpc_resilience::FakeClock clock;
@@ -14,7 +16,16 @@ int main() {
 
   if (grpc_resilience::FailuresToOpen({10, 0.5}).value() != 5) return 1;
 
-  auto resilience = grpc_resilience::Resilience::Create({});
+  auto import = grpc_resilience::ImportServiceConfig(
+      R"({"methodConfig": [{"name": [{"service": "a.B"}], "timeout": "1s"}]})");
+  if (!import.ok()) {
+    std::cerr << import.status() << "\n";
+    return 1;
+  }
+  if (!grpc_resilience::ExportServiceConfig(import->config).ok()) return 1;
+
+  auto resilience =
+      grpc_resilience::Resilience::Create(std::move(import->config));
   if (!resilience.ok()) {
     std::cerr << resilience.status() << "\n";
     return 1;
