@@ -9,7 +9,7 @@
 namespace grpc_resilience {
 namespace {
 
-std::string ToString(grpc::string_ref text) {
+std::string ToString(const grpc::string_ref& text) {
   return std::string(text.data(), text.size());
 }
 
