@@ -24,8 +24,9 @@ show() {
     END {
       for (i = 1; i <= keys; i++) {
         key = order[i]
-        printf "raw effect %s %s mean=%.5g least=%.5g most=%.5g n=%d\n",
-          name, key, sum[key] / n[key], least[key], most[key], n[key]
+        printf "raw effect %s %s %.5g", name, key, sum[key] / n[key]
+        if (n[key] > 1) printf " spread=%.5g..%.5g n=%d", least[key], most[key], n[key]
+        print ""
       }
     }' "$work/$1"
 }
@@ -89,6 +90,8 @@ report_brownout() {
 report_recovery() {
   local name="recover_$1" length
   echo "# $name: outages of ${outages[*]} s; the worst run; raw: one run of each"
+  [ "$1" != stop ] ||
+    echo "# the probe is answered after what was sent before the first deadline; raw goes on sending"
   : >"$work/all"
   for length in "${outages[@]}"; do
     measure "${name}_${length}s" 900 recover "$backend" "$1" "$length" ours "${seeds[@]}"
@@ -118,11 +121,27 @@ report_dispatch() {
 }
 
 report_herd() {
-  echo "# herd: $herd_clients clients after 60 s of outage, on the core and a fake clock; peer: what the callers offer"
-  measure herd 300 herd "$herd_clients" "${seeds[@]}"
+  echo "# herd: 1000 clients after 60 s of outage, on the core and a fake clock; peer: what the callers offer; seeds ${fast_seeds[*]}"
+  measure herd 300 herd 1000 "${fast_seeds[@]}"
   show herd
   judged herd "$(mean herd ours peak_to_mean)" offered "$(mean herd offered peak_to_mean)" \
     "" "<=1.5"
+}
+
+report_metastable() {
+  echo "# metastable: on a fake clock; a server for 1000 requests/s stalls for 2 s under 700 calls/s; seeds ${fast_seeds[*]}"
+  echo "# what was sent before the first attempts time out is served first, the probe after it, and until then calls are rejected"
+  measure metastable 300 metastable "${fast_seeds[@]}"
+  show metastable
+  # metastable_row ROW FIGURE UNIT TARGET
+  metastable_row() {
+    judged "$1" "$(mean metastable ours "$2")" \
+      retries_alone "$(mean metastable retries_alone "$2")" "$3" "$4"
+  }
+  metastable_row metastable goodput_100ms % ">=98"
+  metastable_row metastable_500ms goodput_500ms % ">=98"
+  metastable_row metastable_back back_ms_100ms ms "<=200"
+  metastable_row metastable_100_clients small_skip_goodput_100ms % ">=99"
 }
 
 report_chain() {
