@@ -89,4 +89,24 @@ void Load::EndCall(std::unique_ptr<Call> call, const grpc::Status& status) {
   if (--in_flight_ == 0) none_in_flight_.notify_all();
 }
 
+CallRecords CallInTurn(const std::shared_ptr<grpc::Channel>& channel,
+                       int count) {
+  const auto stub = Bench::NewStub(channel);
+  CallRecords calls;
+  for (int i = 0; i < count; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         LoadPlan().time_limit);
+    const Payload request;
+    Payload response;
+    CallRecord record;
+    record.start = std::chrono::steady_clock::now();
+    record.ok = stub->Retried(&context, request, &response).ok();
+    record.end = std::chrono::steady_clock::now();
+    record.attempts = ReportedAttempts(context);
+    calls.push_back(record);
+  }
+  return calls;
+}
+
 }  // namespace grpc_resilience::bench

@@ -62,4 +62,8 @@ class Load {
   std::thread thread_;
 };
 
+/// `count` blocking calls, one right after the other, with a deadline of 1 s each.
+CallRecords CallInTurn(const std::shared_ptr<grpc::Channel>& channel,
+                       int count);
+
 }  // namespace grpc_resilience::bench

@@ -62,11 +62,16 @@ report_outage() {
   show outage100_killed
   judged outage100 "$(mean outage100 ours attempts)" \
     grpc_retry "$(mean outage100 grpc_retry attempts)" attempts "<=0.02"
+  reject_row outage100_reject_p50 reject_p50_us
+  reject_row outage100_reject_p50_sync sync_reject_p50_us
+}
+
+# reject_row ROW FIGURE
+reject_row() {
   local ours peer
-  ours="$(mean outage100_killed ours reject_p50_us)"
-  peer="$(mean outage100_killed raw reject_p50_us)"
-  row outage100_reject_p50 "$ours" grpc_fail_fast "$peer" us \
-    "$(divide "$ours" "$peer")" "<=0.2" %.1f
+  ours="$(mean outage100_killed ours "$2")"
+  peer="$(mean outage100_killed raw "$2")"
+  row "$1" "$ours" grpc_fail_fast "$peer" us "$(divide "$ours" "$peer")" "<=0.2" %.1f
 }
 
 # report_brownout PERCENT LEAST_SUCCESS MOST_ATTEMPTS
@@ -128,16 +133,17 @@ report_herd() {
     "" "<=1.5"
 }
 
+# metastable_row ROW FIGURE UNIT TARGET
+metastable_row() {
+  judged "$1" "$(mean metastable ours "$2")" \
+    retries_alone "$(mean metastable retries_alone "$2")" "$3" "$4"
+}
+
 report_metastable() {
   echo "# metastable: on a fake clock; a server for 1000 requests/s stalls for 2 s under 700 calls/s; seeds ${fast_seeds[*]}"
   echo "# what was sent before the first attempts time out is served first, the probe after it, and until then calls are rejected"
   measure metastable 300 metastable "${fast_seeds[@]}"
   show metastable
-  # metastable_row ROW FIGURE UNIT TARGET
-  metastable_row() {
-    judged "$1" "$(mean metastable ours "$2")" \
-      retries_alone "$(mean metastable retries_alone "$2")" "$3" "$4"
-  }
   metastable_row metastable goodput_100ms % ">=98"
   metastable_row metastable_500ms goodput_500ms % ">=98"
   metastable_row metastable_back back_ms_100ms ms "<=200"
