@@ -14,6 +14,7 @@
 #include "benchmark/effect/backend_process.h"
 #include "benchmark/effect/client_kind.h"
 #include "benchmark/effect/figure.h"
+#include "benchmark/effect/keeping_up.h"
 #include "benchmark/effect/load.h"
 #include "benchmark/usage.h"
 
@@ -42,6 +43,7 @@ void Run(const std::string& program, std::chrono::seconds length,
   const auto channel = bench::MakeClient(kind, backend.address());
   bench::Load load(channel, plan);
   std::this_thread::sleep_for(std::chrono::seconds(1));
+  bench::RequireKeepingUp(load.Over());
   backend.Kill();
   std::this_thread::sleep_for(kSettle);
   const auto begin = std::chrono::steady_clock::now();

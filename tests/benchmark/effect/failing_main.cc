@@ -11,6 +11,7 @@
 #include "benchmark/effect/backend_process.h"
 #include "benchmark/effect/client_kind.h"
 #include "benchmark/effect/figure.h"
+#include "benchmark/effect/keeping_up.h"
 #include "benchmark/effect/load.h"
 #include "benchmark/usage.h"
 
@@ -31,6 +32,7 @@ void Run(const Scenario& scenario, bench::ClientKind kind, unsigned seed) {
   plan.seed = seed;
   bench::Load load(bench::MakeClient(kind, backend.address()), plan);
   std::this_thread::sleep_for(std::chrono::seconds(1));
+  bench::RequireKeepingUp(load.Over());
   const auto before = backend.Behave(scenario.failing_share);
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(scenario.length);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "benchmark/effect/caller_deadline.h"
-#include "benchmark/usage.h"
+#include "benchmark/effect/keeping_up.h"
 
 namespace grpc_resilience::bench {
 namespace {
@@ -44,7 +44,7 @@ CallRecords Load::Stop() {
   std::unique_lock<std::mutex> lock(mu_);
   if (!none_in_flight_.wait_for(lock, plan_.time_limit + kStopAllowance,
                                 [this] { return in_flight_ == 0; })) {
-    Malfunction(std::to_string(in_flight_) + " calls don't end");
+    CannotKeepUp(std::to_string(in_flight_) + " calls don't end");
   }
   return over_;
 }

@@ -42,7 +42,7 @@ class Load {
   /// The calls that are over.
   CallRecords Over() const;
   /// Starts no more calls and waits for those in flight; a call that doesn't end
-  /// 10 s after its deadline ends the program.
+  /// 10 s after its deadline ends the program: CannotKeepUp.
   CallRecords Stop();
 
  private:

@@ -13,6 +13,7 @@
 #include "benchmark/effect/backend_process.h"
 #include "benchmark/effect/client_kind.h"
 #include "benchmark/effect/figure.h"
+#include "benchmark/effect/keeping_up.h"
 #include "benchmark/effect/load.h"
 #include "benchmark/usage.h"
 
@@ -82,6 +83,7 @@ void Run(const Scenario& scenario, bench::ClientKind kind, unsigned seed) {
   plan.seed = seed;
   bench::Load load(bench::MakeClient(kind, backend.address()), plan);
   std::this_thread::sleep_for(seconds(1));
+  bench::RequireKeepingUp(load.Over());
 
   const TimePoint begin = std::chrono::steady_clock::now();
   Begin(scenario.outage, &backend);
