@@ -20,7 +20,7 @@ namespace grpc_resilience::bench {
 /// Of calls to a healthy backend; the first ones wait for the connection.
 inline void RequireKeepingUp(const CallRecords& calls) {
   constexpr std::chrono::milliseconds kConnecting(300);
-  constexpr double kLongMilliseconds = 50;
+  constexpr double kLongMilliseconds = 100;
   if (calls.empty()) CannotKeepUp("no call is over");
   const CallRecords connected =
       StartedIn(calls, calls.front().start + kConnecting, TimePoint::max());
@@ -28,7 +28,7 @@ inline void RequireKeepingUp(const CallRecords& calls) {
     CannotKeepUp("calls to a healthy backend fail");
   }
   if (Milliseconds(connected, 0.99) > kLongMilliseconds) {
-    CannotKeepUp("calls to a healthy backend take more than 50 ms");
+    CannotKeepUp("calls to a healthy backend take more than 100 ms");
   }
 }
 

@@ -9,7 +9,7 @@ measure() {
   shift 4
   : >"$work/$name"
   for seed in $seeds_of_it; do
-    for try in 1 2 3 4 5; do
+    for try in {1..20}; do
       code=0
       timeout --kill-after=5 "$limit" "$programs/bench_effect_$program" "$@" "$seed" \
         >"$work/run" || code=$?
