@@ -42,7 +42,7 @@ void Run(const std::string& program, std::chrono::seconds length,
   plan.seed = seed;
   const auto channel = bench::MakeClient(kind, backend.address());
   bench::Load load(channel, plan);
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::this_thread::sleep_for(bench::kHealthyTime);
   bench::RequireKeepingUp(load.Over());
   backend.Kill();
   std::this_thread::sleep_for(kSettle);

@@ -1,4 +1,4 @@
-// A backend that is healthy for a second and then fails a share of the requests,
+// A backend that is healthy for 2 s and then fails a share of the requests,
 // each client in turn: how many calls succeed, and how many attempts it costs.
 //
 // Figures: success (percent), attempts (per call, counted by the backend), p50_ms
@@ -31,7 +31,7 @@ void Run(const Scenario& scenario, bench::ClientKind kind, unsigned seed) {
   bench::LoadPlan plan;
   plan.seed = seed;
   bench::Load load(bench::MakeClient(kind, backend.address()), plan);
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::this_thread::sleep_for(bench::kHealthyTime);
   bench::RequireKeepingUp(load.Over());
   const auto before = backend.Behave(scenario.failing_share);
   const auto begin = std::chrono::steady_clock::now();

@@ -17,13 +17,17 @@ namespace grpc_resilience::bench {
   std::_Exit(3);
 }
 
-/// Of calls to a healthy backend; the first ones wait for the connection.
+/// How long a backend is healthy first.
+constexpr std::chrono::seconds kHealthyTime(2);
+
+/// The calls of kHealthyTime, but those of its first second, which wait for the
+/// connection.
 inline void RequireKeepingUp(const CallRecords& calls) {
-  constexpr std::chrono::milliseconds kConnecting(300);
+  constexpr std::chrono::seconds kStartUp(1);
   constexpr double kLongMilliseconds = 100;
   if (calls.empty()) CannotKeepUp("no call is over");
   const CallRecords connected =
-      StartedIn(calls, calls.front().start + kConnecting, TimePoint::max());
+      StartedIn(calls, calls.front().start + kStartUp, TimePoint::max());
   if (connected.size() < 100 || SuccessPercent(connected) < 99) {
     CannotKeepUp("calls to a healthy backend fail");
   }

@@ -82,7 +82,7 @@ void Run(const Scenario& scenario, bench::ClientKind kind, unsigned seed) {
   bench::LoadPlan plan;
   plan.seed = seed;
   bench::Load load(bench::MakeClient(kind, backend.address()), plan);
-  std::this_thread::sleep_for(seconds(1));
+  std::this_thread::sleep_for(bench::kHealthyTime);
   bench::RequireKeepingUp(load.Over());
 
   const TimePoint begin = std::chrono::steady_clock::now();
