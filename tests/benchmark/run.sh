@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Builds the benchmark programs (Release, in build/bench) and runs a benchmark.
 #
-#   tests/benchmark/run.sh [cost|breaker] [--quick]
+#   tests/benchmark/run.sh [cost|breaker|effect] [--quick]
 #
 # cost: what a call through the library costs beside gRPC alone (cost.sh). About
 # 10 minutes on 2 cores, with --quick less than 2.
 # breaker: what the circuit breaker alone costs beside others of the same meaning
 # (breaker.sh). About 3 minutes, with --quick a few seconds.
+# effect: what the library does for calls to a backend that fails, dies or hangs
+# (effect.sh). About 30 minutes, with --quick 3.
 #
 # Reports, and exits 0, whether targets are met or missed; any other exit code is a
 # malfunction.
 set -euo pipefail
 
 usage() {
-  echo "usage: tests/benchmark/run.sh [cost|breaker] [--quick]" >&2
+  echo "usage: tests/benchmark/run.sh [cost|breaker|effect] [--quick]" >&2
   exit 2
 }
 
@@ -21,7 +23,7 @@ benchmark=cost
 quick=0
 for argument in "$@"; do
   case "$argument" in
-    cost | breaker) benchmark="$argument" ;;
+    cost | breaker | effect) benchmark="$argument" ;;
     --quick) quick=1 ;;
     *) usage ;;
   esac
