@@ -34,6 +34,7 @@ class SerializationTraits<grpc_resilience::test::Blob> {
     Slice slice;
     const Status status = buffer->DumpToSingleSlice(&slice);
     if (status.ok()) blob->bytes.assign(slice.begin(), slice.end());
+    buffer->Clear();  // gRPC leaves that to its deserializers
     return status;
   }
 };
