@@ -1,13 +1,12 @@
 #include "core/breaker_validation.h"
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/method_pattern.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -136,19 +135,11 @@ void CheckOpenTime(const BreakerPolicy& breaker, FaultsOf faults) {
   }
 }
 
-// Two parts, no wildcard.
-bool IsMethodName(absl::string_view method) {
-  const std::size_t slash = method.rfind('/');
-  return absl::StartsWith(method, "/") && slash > 1 &&
-         slash != absl::string_view::npos && slash + 1 < method.size() &&
-         method.find('/', 1) == slash && !absl::StrContains(method, "*");
-}
-
 void CheckRecovery(const RecoveryPolicy& recovery, FaultsOf faults) {
   if (!recovery.background_probe) return;
   const BackgroundProbe& probe = *recovery.background_probe;
   const std::string field = "breaker.recovery.background_probe";
-  if (!IsMethodName(probe.method)) {
+  if (!IsMethodPattern(probe.method) || IsWildcard(probe.method)) {
     faults.Add(absl::StrCat(field, ".method"),
                absl::StrCat("\"", probe.method, "\""),
                "must be of the form /pkg.Service/Method");

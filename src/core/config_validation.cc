@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "core/breaker_validation.h"
 #include "core/fault_list.h"
+#include "core/method_pattern.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -26,32 +27,10 @@ std::string Quoted(absl::string_view text) {
 // --- Patterns and names
 // -------------------------------------------------------
 
-bool IsWildcard(absl::string_view pattern) {
-  return absl::EndsWith(pattern, "/*");
-}
-
-bool HasOnlyVisible(absl::string_view text) {
-  for (const unsigned char c : text) {
-    if (c <= ' ' || c == 0x7f) return false;
-  }
-  return true;
-}
-
-// "/pkg.Service/Method" or "/pkg.Service/*".
-bool IsPattern(absl::string_view pattern) {
-  if (!HasOnlyVisible(pattern) || !absl::StartsWith(pattern, "/")) return false;
-  const std::size_t slash = pattern.find('/', 1);
-  if (slash == absl::string_view::npos || slash == 1) return false;
-  const absl::string_view method = pattern.substr(slash + 1);
-  if (method.empty() || absl::StrContains(method, "/")) return false;
-  if (absl::StrContains(pattern.substr(0, slash), "*")) return false;
-  return method == "*" || !absl::StrContains(method, "*");
-}
-
 void CheckPattern(absl::string_view pattern, FaultsOf faults) {
-  if (IsPattern(pattern)) return;
+  if (IsMethodPattern(pattern)) return;
   if (const std::string slashed = absl::StrCat("/", pattern);
-      IsPattern(slashed)) {
+      IsMethodPattern(slashed)) {
     return faults.Add(
         absl::StrCat("must begin with a slash: ", Quoted(slashed)));
   }
