@@ -71,7 +71,10 @@ void ChannelRecovery::OnRejected(const std::shared_ptr<WatchedBreaker>& watch) {
     open_.push_back(watch);
     start = !std::exchange(at_worker_, true);
   }
-  if (start) RecoveryWorker::OfProcess().Add(shared_from_this());
+  if (start && !RecoveryWorker::OfProcess().Add(shared_from_this())) {
+    // Without a worker nobody would see the channel READY again: by time alone.
+    kind_.store(Kind::kUnwatched, std::memory_order_release);
+  }
 }
 
 bool ChannelRecovery::AnyOpen() {

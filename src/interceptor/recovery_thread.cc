@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -27,19 +28,27 @@ gpr_timespec At(TimePoint when, TimePoint now) {
 
 }  // namespace
 
-void RecoveryThread::Add(std::shared_ptr<ChannelRecovery> recovery) {
+bool RecoveryThread::Add(std::shared_ptr<ChannelRecovery> recovery) {
   auto entry = std::make_unique<Entry>();
   entry->recovery = std::move(recovery);
   entry->since = entry->due = Clock::Real().Now();
+  absl::MutexLock lock(&mu_);
+  if (!running_ && !Start()) return false;
+  new_.push_back(std::move(entry));
   ++all_channels_;
   ++channels_;
-  bool start = false;
-  {
-    absl::MutexLock lock(&mu_);
-    new_.push_back(std::move(entry));
-    start = !std::exchange(running_, true);
+  return true;
+}
+
+// The new thread waits for the lock that is held here.
+bool RecoveryThread::Start() {
+  try {
+    std::thread([this] { Run(); }).detach();
+  } catch (const std::system_error&) {
+    return false;
   }
-  if (start) std::thread([this] { Run(); }).detach();
+  running_ = true;
+  return true;
 }
 
 void RecoveryThread::Run() {

@@ -28,8 +28,9 @@ class RecoveryThread {
   explicit RecoveryThread(std::atomic<std::size_t>* all_channels)
       : all_channels_(*all_channels) {}
 
-  /// Starts the thread when it isn't running.
-  void Add(std::shared_ptr<ChannelRecovery> recovery);
+  /// Starts the thread when it isn't running. False: the system has no thread to
+  /// give, and nothing was added.
+  bool Add(std::shared_ptr<ChannelRecovery> recovery);
   std::size_t channels() const {
     return channels_.load(std::memory_order_relaxed);
   }
@@ -50,6 +51,7 @@ class RecoveryThread {
   };
   using Entries = std::vector<std::unique_ptr<Entry>>;
 
+  bool Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Run();
   /// False: nothing is left, and the thread counts as ended.
   bool TakeNew(Entries* entries) ABSL_LOCKS_EXCLUDED(mu_);

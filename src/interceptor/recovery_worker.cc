@@ -35,7 +35,7 @@ RecoveryWorker& RecoveryWorker::OfProcess() {
   return worker;
 }
 
-void RecoveryWorker::Add(std::shared_ptr<ChannelRecovery> recovery) {
+bool RecoveryWorker::Add(std::shared_ptr<ChannelRecovery> recovery) {
   absl::MutexLock lock(&mu_);
   for (const auto& thread : threads_) {
     if (thread->channels() < kChannelsPerThread) {
@@ -43,7 +43,7 @@ void RecoveryWorker::Add(std::shared_ptr<ChannelRecovery> recovery) {
     }
   }
   threads_.push_back(std::make_unique<RecoveryThread>(&channels_));
-  threads_.back()->Add(std::move(recovery));
+  return threads_.back()->Add(std::move(recovery));
 }
 
 }  // namespace grpc_resilience::internal

@@ -36,8 +36,9 @@ class RecoveryWorker {
  public:
   static RecoveryWorker& OfProcess();
 
-  /// Watches the channel until none of its breakers is open. Never blocks.
-  void Add(std::shared_ptr<ChannelRecovery> recovery);
+  /// Watches the channel until none of its breakers is open. Never blocks. False:
+  /// there is no thread to be had.
+  bool Add(std::shared_ptr<ChannelRecovery> recovery);
 
   /// Channels that are watched.
   std::size_t channels() const {
