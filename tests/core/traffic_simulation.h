@@ -70,6 +70,15 @@ class TrafficSimulation {
     ScheduleCall();
   }
 
+  /// Ends the calls under way: their permits belong to our breakers.
+  ~TrafficSimulation() {
+    over_ = true;
+    clock_.Advance(std::chrono::minutes(1));
+  }
+
+  TrafficSimulation(const TrafficSimulation&) = delete;
+  TrafficSimulation& operator=(const TrafficSimulation&) = delete;
+
   /// Goes on for `length` and counts the calls that begin, as far as they get.
   TrafficCount Run(Duration length) {
     count_ = std::make_shared<TrafficCount>();
@@ -123,6 +132,7 @@ class TrafficSimulation {
     const double seconds =
         -std::log1p(-random_.Uniform()) / traffic_.calls_per_second;
     In(Duration(static_cast<std::int64_t>(seconds * 1e9)), [this] {
+      if (over_) return;
       BeginCall();
       ScheduleCall();
     });
@@ -161,6 +171,7 @@ class TrafficSimulation {
   FakeClock clock_;
   SeededRandom random_;
   const TimePoint start_;
+  bool over_ = false;
   std::vector<std::unique_ptr<Client>> clients_;
   /// Of the calls that begin now.
   std::shared_ptr<TrafficCount> count_ = std::make_shared<TrafficCount>();
