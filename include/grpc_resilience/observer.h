@@ -5,8 +5,8 @@
 //   };
 //   resilience->AddObserver(std::make_shared<Log>());
 //
-// OnAttemptEnd and OnCallEnd run on the thread that ended the attempt or call
-// (often a gRPC thread): they must be quick and never block. OnTransition and
+// The events of calls run on the thread that caused them (often a gRPC thread):
+// they must be quick and never block. OnTransition and
 // OnNotice run in order on one thread of the library's own, so they may take
 // their time, ask the breaker and make calls. An exception that leaves an
 // observer is swallowed.
@@ -39,6 +39,37 @@ struct CallEvent {
   int attempts = 0;  ///< 0: rejected, cancelled or expired before the first
   StatusCode code = StatusCode::OK;
   StopReason reason = StopReason::kOk;
+  /// The kind of fallback that the caller was answered by, such as "stale_cache";
+  /// empty: none. `code` and `reason` are those of the call that it stands for.
+  std::string_view fallback;
+  Duration duration{0};
+};
+
+/// A retry or a hedge that the retry throttle refused. The views are valid during
+/// the call only.
+struct BudgetRefusalEvent {
+  std::string_view target;
+  std::string_view method;
+  int attempts = 0;  ///< made so far
+};
+
+/// An attempt that begins while earlier ones of its call are under way. The views
+/// are valid during the call only.
+struct HedgeEvent {
+  std::string_view target;
+  std::string_view method;
+  int number = 2;  ///< of the attempt
+};
+
+/// A fallback that was asked for an answer. The views are valid during the call
+/// only.
+struct FallbackEvent {
+  std::string_view target;
+  std::string_view method;
+  std::string_view kind;             ///< "stale_cache", "static_response", …
+  StatusCode code = StatusCode::OK;  ///< of the call that failed
+  StopReason reason = StopReason::kOk;
+  bool answered = false;  ///< false: it declined, failed or took too long
   Duration duration{0};
 };
 
@@ -55,6 +86,9 @@ class CallObserver {
   virtual ~CallObserver() = default;
   virtual void OnAttemptEnd(const AttemptEvent& /*event*/) {}
   virtual void OnCallEnd(const CallEvent& /*event*/) {}
+  virtual void OnBudgetRefusal(const BudgetRefusalEvent& /*event*/) {}
+  virtual void OnHedge(const HedgeEvent& /*event*/) {}
+  virtual void OnFallback(const FallbackEvent& /*event*/) {}
   virtual void OnTransition(const TransitionEvent& /*event*/) {}
   virtual void OnNotice(const NoticeEvent& /*event*/) {}
 };

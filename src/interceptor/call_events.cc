@@ -31,9 +31,21 @@ void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
   Tell(*plan.observers, &CallObserver::OnAttemptEnd, event);
 }
 
+void TellBudgetRefusal(const CallPlan& plan, const CallSession& session) {
+  if (plan.observers == nullptr) return;
+  BudgetRefusalEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.attempts = session.attempts();
+  Tell(*plan.observers, &CallObserver::OnBudgetRefusal, event);
+}
+
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
                  StatusCode code, TimePoint start) {
   if (plan.observers == nullptr) return;
+  if (session.reason() == StopReason::kBudgetExhausted) {
+    TellBudgetRefusal(plan, session);
+  }
   CallEvent event;
   event.target = plan.target;
   event.method = plan.method;

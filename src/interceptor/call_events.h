@@ -12,7 +12,10 @@ namespace grpc_resilience::internal {
 void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
                     StatusCode code, TimePoint start);
 
-/// After the session's kFinish.
+/// The retry throttle refused what would have come next.
+void TellBudgetRefusal(const CallPlan& plan, const CallSession& session);
+
+/// After the session's kFinish; tells a refusal that ended the call as well.
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
                  StatusCode code, TimePoint start);
 

@@ -12,7 +12,25 @@ void RecordingObserver::OnAttemptEnd(const AttemptEvent& event) {
 void RecordingObserver::OnCallEnd(const CallEvent& event) {
   absl::MutexLock lock(&mu_);
   calls_.push_back({std::string(event.target), std::string(event.method),
-                    event.attempts, event.code, event.reason, event.duration});
+                    event.attempts, event.code, event.reason,
+                    std::string(event.fallback), event.duration});
+}
+
+void RecordingObserver::OnBudgetRefusal(const BudgetRefusalEvent& /*event*/) {
+  absl::MutexLock lock(&mu_);
+  ++budget_refusals_;
+}
+
+void RecordingObserver::OnHedge(const HedgeEvent& /*event*/) {
+  absl::MutexLock lock(&mu_);
+  ++hedges_;
+}
+
+void RecordingObserver::OnFallback(const FallbackEvent& event) {
+  absl::MutexLock lock(&mu_);
+  fallbacks_.push_back({std::string(event.target), std::string(event.method),
+                        std::string(event.kind), event.code, event.reason,
+                        event.answered, event.duration});
 }
 
 void RecordingObserver::OnTransition(const TransitionEvent& event) {
@@ -35,6 +53,11 @@ std::vector<RecordedCall> RecordingObserver::calls() const {
   return calls_;
 }
 
+std::vector<RecordedFallback> RecordingObserver::fallbacks() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return fallbacks_;
+}
+
 std::vector<TransitionEvent> RecordingObserver::transitions() const {
   absl::ReaderMutexLock lock(&mu_);
   return transitions_;
@@ -45,8 +68,21 @@ std::vector<NoticeEvent> RecordingObserver::notices() const {
   return notices_;
 }
 
+int RecordingObserver::budget_refusals() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return budget_refusals_;
+}
+
+int RecordingObserver::hedges() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return hedges_;
+}
+
 void RecordingObserver::Clear() {
   absl::MutexLock lock(&mu_);
+  budget_refusals_ = 0;
+  hedges_ = 0;
+  fallbacks_.clear();
   attempts_.clear();
   calls_.clear();
   transitions_.clear();

@@ -85,6 +85,25 @@ TEST_F(CallEventsTest, TellsAttemptsWithTheirNumberAndDuration) {
   EXPECT_TRUE(observer_->calls().empty());
 }
 
+TEST_F(CallEventsTest, ARefusalThatEndsTheCallIsToldOfItsOwn) {
+  Observe({observer_});
+  CircuitBreaker breaker({"payments:443", ""}, BreakerPolicy(),
+                         RetryThrottlePolicy(), clock_, random_, nullptr);
+  plan_.session.breaker = &breaker;
+  int refused = 0;
+  for (int call = 0; call < 12 && refused == 0; ++call) {
+    CallSession session(plan_.session, Deadline::None());
+    session.Start();
+    if (session.OnAttemptEnd(Unavailable()).step == Step::kWait) continue;
+    ASSERT_EQ(session.reason(), StopReason::kBudgetExhausted);
+    TellCallEnd(plan_, session, StatusCode::UNAVAILABLE, clock_.Now());
+    ++refused;
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(observer_->budget_refusals(), 1);
+  EXPECT_EQ(observer_->calls().size(), 1u);
+}
+
 TEST_F(CallEventsTest, TellsTheEndWithItsReason) {
   Observe({observer_});
   const TimePoint start = clock_.Now();

@@ -34,6 +34,18 @@ struct RecordedCall {
   int attempts = 0;
   StatusCode code = StatusCode::OK;
   StopReason reason = StopReason::kOk;
+  std::string fallback;
+  Duration duration{0};
+};
+
+/// A FallbackEvent that owns its strings. A value type.
+struct RecordedFallback {
+  std::string target;
+  std::string method;
+  std::string kind;
+  StatusCode code = StatusCode::OK;
+  StopReason reason = StopReason::kOk;
+  bool answered = false;
   Duration duration{0};
 };
 
@@ -42,14 +54,20 @@ class RecordingObserver : public CallObserver {
  public:
   void OnAttemptEnd(const AttemptEvent& event) override;
   void OnCallEnd(const CallEvent& event) override;
+  void OnBudgetRefusal(const BudgetRefusalEvent& event) override;
+  void OnHedge(const HedgeEvent& event) override;
+  void OnFallback(const FallbackEvent& event) override;
   void OnTransition(const TransitionEvent& event) override;
   void OnNotice(const NoticeEvent& event) override;
 
   /// Copies of what was heard so far, in order.
   std::vector<RecordedAttempt> attempts() const;
   std::vector<RecordedCall> calls() const;
+  std::vector<RecordedFallback> fallbacks() const;
   std::vector<TransitionEvent> transitions() const;
   std::vector<NoticeEvent> notices() const;
+  int budget_refusals() const;
+  int hedges() const;
 
   /// Forgets everything.
   void Clear();
@@ -58,6 +76,9 @@ class RecordingObserver : public CallObserver {
   mutable absl::Mutex mu_;
   std::vector<RecordedAttempt> attempts_ ABSL_GUARDED_BY(mu_);
   std::vector<RecordedCall> calls_ ABSL_GUARDED_BY(mu_);
+  int budget_refusals_ ABSL_GUARDED_BY(mu_) = 0;
+  int hedges_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<RecordedFallback> fallbacks_ ABSL_GUARDED_BY(mu_);
   std::vector<TransitionEvent> transitions_ ABSL_GUARDED_BY(mu_);
   std::vector<NoticeEvent> notices_ ABSL_GUARDED_BY(mu_);
 };
