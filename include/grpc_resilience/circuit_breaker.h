@@ -79,7 +79,9 @@ class CircuitBreaker {
       if (admitted.breaker == nullptr) return std::nullopt;
     } else {
       admitted.breaker = this;
-      admitted.generation = word >> internal::kBreakerGenerationShift;
+      admitted.generation = word & internal::kBreakerGeneration;
+      // What the compiler forgets once it has inlined this.
+      ABSL_ASSUME(admitted.breaker != nullptr);
     }
     return std::optional<Permit>(std::in_place, internal::PermitKey(),
                                  admitted);
@@ -129,14 +131,18 @@ class CircuitBreaker {
   internal::Admitted AdmitOtherwise(bool may_probe);
   void RecordOutcome(internal::Report& report);
 
+  /// One of a few that all breakers share, for what happens once or by hand: a
+  /// lock of its own would be a tenth of an idle breaker.
+  absl::Mutex& mu() const;
+
   /// Made at the first call.
-  internal::BreakerMachine& Machine() ABSL_LOCKS_EXCLUDED(mu_);
+  internal::BreakerMachine& Machine() ABSL_LOCKS_EXCLUDED(mu());
   internal::BreakerMachine* MachineIfAny() const {
     return machine_.load(std::memory_order_acquire);
   }
   void ShowFlags(const internal::BreakerContext& context);
   std::shared_ptr<const internal::BreakerContext> context() const
-      ABSL_LOCKS_EXCLUDED(mu_);
+      ABSL_LOCKS_EXCLUDED(mu());
   /// Nothing would be lost with it: CLOSED in AUTO.
   bool MayBeForgotten(TimePoint now) const;
 
@@ -144,10 +150,8 @@ class CircuitBreaker {
   /// Everything that needs a lock of its own; null until then.
   std::atomic<internal::BreakerMachine*> machine_{nullptr};
   const internal::BreakerIdentity* const identity_;  // owned
-  /// BreakerRegistry: when it was last asked for, in seconds.
-  std::atomic<std::uint32_t> last_asked_for_{0};
-  mutable absl::Mutex mu_;
-  std::shared_ptr<const internal::BreakerContext> context_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const internal::BreakerContext> context_
+      ABSL_GUARDED_BY(mu());
 };
 
 inline void Permit::Record(Outcome outcome, StatusCode code,
@@ -158,11 +162,11 @@ inline void Permit::Record(Outcome outcome, StatusCode code,
   if (ABSL_PREDICT_TRUE(
           outcome == Outcome::kSuccess &&
           admitted.breaker->hot_.word.load(std::memory_order_acquire) ==
-              admitted.generation << internal::kBreakerGenerationShift)) {
+              admitted.generation)) {
     return;
   }
-  RecordOne(admitted.breaker, admitted.generation, admitted.probe,
-            admitted.slow_at, admitted.slow_ticket, outcome, code, message);
+  RecordOne(admitted.breaker, admitted.generation, admitted.number,
+            admitted.slow_at, outcome, code, message);
 }
 
 }  // namespace grpc_resilience

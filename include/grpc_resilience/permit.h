@@ -20,13 +20,15 @@ namespace grpc_resilience {
 class CircuitBreaker;
 namespace internal {
 
-/// What a permit holds.
+/// In Admitted::number of a call that has been counted as slow already.
+inline constexpr std::uint64_t kSlowTicket = std::uint64_t{1} << 63;
+
+/// What a permit holds: little, so that it stays in registers.
 struct Admitted {
   CircuitBreaker* breaker = nullptr;  ///< null: rejected, or consumed
-  std::uint64_t generation = 0;
-  std::uint64_t probe = 0;               ///< its number; 0: not a probe
-  TimePoint slow_at = TimePoint::max();  ///< max: not timed
-  std::uint64_t slow_ticket = 0;         ///< not 0: counted as slow already
+  std::uint64_t generation = 0;       ///< where the breaker's word has it
+  std::uint64_t number = 0;  ///< of a probe, or a kSlowTicket; 0: neither
+  TimePoint slow_at{};       ///< the epoch: not timed
 };
 
 /// Only a breaker makes permits.
@@ -64,13 +66,13 @@ class Permit {
   void Ignore(IgnoredCause cause) {
     const internal::Admitted admitted = std::exchange(admitted_, {});
     if (admitted.breaker == nullptr) return;
-    IgnoreOne(admitted.breaker, admitted.generation, admitted.probe,
-              admitted.slow_at, admitted.slow_ticket, cause);
+    IgnoreOne(admitted.breaker, admitted.generation, admitted.number,
+              admitted.slow_at, cause);
   }
 
   /// When the call becomes slow, if the breaker times calls and it isn't over.
   std::optional<TimePoint> slow_at() const {
-    if (admitted_.slow_at == TimePoint::max()) return std::nullopt;
+    if (admitted_.slow_at == TimePoint()) return std::nullopt;
     return admitted_.slow_at;
   }
   /// Counts the call as slow while it is still under way, so that hung calls
@@ -81,18 +83,22 @@ class Permit {
   bool MarkSlow();
 
   /// True when it was given while HALF_OPEN.
-  bool is_probe() const { return admitted_.probe != 0; }
+  bool is_probe() const { return admitted_.number != 0 && !is_counted_slow(); }
 
  private:
+  bool is_counted_slow() const {
+    return (admitted_.number & internal::kSlowTicket) != 0;
+  }
+
   // What isn't a success of a healthy breaker. Field by field: with its address
   // taken, a permit could not stay in registers.
   static void RecordOne(CircuitBreaker* breaker, std::uint64_t generation,
-                        std::uint64_t probe, TimePoint slow_at,
-                        std::uint64_t slow_ticket, Outcome outcome,
-                        StatusCode code, std::string_view message);
+                        std::uint64_t number, TimePoint slow_at,
+                        Outcome outcome, StatusCode code,
+                        std::string_view message);
   static void IgnoreOne(CircuitBreaker* breaker, std::uint64_t generation,
-                        std::uint64_t probe, TimePoint slow_at,
-                        std::uint64_t slow_ticket, IgnoredCause cause);
+                        std::uint64_t number, TimePoint slow_at,
+                        IgnoredCause cause);
 
   internal::Admitted admitted_;
 };

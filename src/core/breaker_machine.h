@@ -33,7 +33,8 @@ namespace grpc_resilience::internal {
 
 /// No breaker ever has these as its generation. What a permit with the first
 /// records changes nothing:
-constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
+constexpr std::uint64_t kNoGeneration =
+    ~std::uint64_t{0} >> kBreakerGenerationShift;
 /// Let through in SHADOW although AUTO would have rejected it.
 constexpr std::uint64_t kShadowGeneration = kNoGeneration - 1;
 

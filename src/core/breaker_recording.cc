@@ -15,8 +15,7 @@ void BreakerMachine::CountIgnored(IgnoredCause cause) {
 
 TimePoint BreakerMachine::SlowAt(TimePoint now) const {
   const Duration limit = slow_call_duration_.load(std::memory_order_relaxed);
-  return limit > Duration::zero() ? SaturatingAdd(now, limit)
-                                  : TimePoint::max();
+  return limit > Duration::zero() ? SaturatingAdd(now, limit) : TimePoint();
 }
 
 void BreakerMachine::Record(const Report& report) {

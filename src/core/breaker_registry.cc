@@ -48,8 +48,8 @@ std::shared_ptr<CircuitBreaker> BreakerRegistry::GetOrCreate(
         in_force.version);
   }
   const std::uint32_t now = Seconds();
-  if (breaker->last_asked_for_.load(std::memory_order_relaxed) != now) {
-    breaker->last_asked_for_.store(now, std::memory_order_relaxed);
+  if (breaker->hot_.last_asked_for.load(std::memory_order_relaxed) != now) {
+    breaker->hot_.last_asked_for.store(now, std::memory_order_relaxed);
   }
   return breaker;
 }
@@ -131,7 +131,7 @@ void BreakerRegistry::EvictLocked() {
     const auto idle = [now = Seconds(), idle_time = *limits_.idle_time](
                           const CircuitBreaker& breaker) {
       const std::uint32_t asked =
-          breaker.last_asked_for_.load(std::memory_order_relaxed);
+          breaker.hot_.last_asked_for.load(std::memory_order_relaxed);
       return std::chrono::seconds(now - asked) >= idle_time;
     };
     const std::size_t checks = std::min(order_.size(), kIdleChecks);
@@ -157,7 +157,7 @@ bool BreakerRegistry::DropNextLocked(
   }
   // Idle from now on at the earliest.
   if (held) {
-    breaker->last_asked_for_.store(Seconds(), std::memory_order_relaxed);
+    breaker->hot_.last_asked_for.store(Seconds(), std::memory_order_relaxed);
   }
   order_.push_back(breaker);
   return false;

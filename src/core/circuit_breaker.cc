@@ -1,7 +1,10 @@
 #include "grpc_resilience/circuit_breaker.h"
 
+#include <array>
+#include <new>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "core/breaker_context.h"
 #include "core/breaker_identity.h"
 #include "core/breaker_machine.h"
@@ -31,44 +34,56 @@ static_assert(BreakerWord(static_cast<State>(3), static_cast<CountingPath>(3),
 
 namespace {
 
+Admitted AdmittedBy(CircuitBreaker* breaker, std::uint64_t generation,
+                    std::uint64_t probe = 0, TimePoint slow_at = {}) {
+  return {breaker, generation << internal::kBreakerGenerationShift, probe,
+          slow_at};
+}
+
 Report ReportOf(const Admitted& admitted, Outcome outcome, IgnoredCause cause) {
   Report report;
-  report.admission = {admitted.generation, admitted.probe};
+  report.admission.generation =
+      admitted.generation >> internal::kBreakerGenerationShift;
+  if ((admitted.number & internal::kSlowTicket) != 0) {
+    report.slow_ticket = admitted.number & ~internal::kSlowTicket;
+  } else {
+    report.admission.probe = admitted.number;
+  }
   report.outcome = outcome;
   report.cause = cause;
-  report.slow_at = admitted.slow_at;
-  report.slow_ticket = admitted.slow_ticket;
+  if (admitted.slow_at != TimePoint()) report.slow_at = admitted.slow_at;
   return report;
 }
 
 }  // namespace
 
 void Permit::RecordOne(CircuitBreaker* breaker, std::uint64_t generation,
-                       std::uint64_t probe, TimePoint slow_at,
-                       std::uint64_t slow_ticket, Outcome outcome,
+                       std::uint64_t number, TimePoint slow_at, Outcome outcome,
                        StatusCode code, std::string_view message) {
-  Report report = ReportOf({breaker, generation, probe, slow_at, slow_ticket},
-                           outcome, IgnoredCause::kUnspecified);
+  Report report = ReportOf({breaker, generation, number, slow_at}, outcome,
+                           IgnoredCause::kUnspecified);
   report.code = code;
   report.message = message;
   breaker->RecordOutcome(report);
 }
 
 void Permit::IgnoreOne(CircuitBreaker* breaker, std::uint64_t generation,
-                       std::uint64_t probe, TimePoint slow_at,
-                       std::uint64_t slow_ticket, IgnoredCause cause) {
-  Report report = ReportOf({breaker, generation, probe, slow_at, slow_ticket},
+                       std::uint64_t number, TimePoint slow_at,
+                       IgnoredCause cause) {
+  Report report = ReportOf({breaker, generation, number, slow_at},
                            Outcome::kIgnored, cause);
   breaker->RecordOutcome(report);
 }
 
 bool Permit::MarkSlow() {
-  if (!slow_at() || admitted_.slow_ticket != 0 || is_probe()) return false;
+  if (!slow_at() || admitted_.number != 0) return false;
   BreakerMachine& machine = admitted_.breaker->Machine();
-  admitted_.slow_ticket = machine.MarkSlow(
+  const std::uint64_t ticket = machine.MarkSlow(
       ReportOf(admitted_, Outcome::kIgnored, IgnoredCause::kNone));
   machine.Publish();
-  return admitted_.slow_ticket != 0;
+  if (ticket == 0) return false;
+  admitted_.number = ticket | internal::kSlowTicket;
+  return true;
 }
 
 CircuitBreaker::CircuitBreaker(const BreakerKey& key,
@@ -85,9 +100,7 @@ CircuitBreaker::CircuitBreaker(const BreakerKey& key,
     : identity_(BreakerIdentity::Make(key, context->clock.Now()).release()),
       context_(std::move(context)) {
   // Not under the lock: absl may keep memory for each mutex that was ever taken.
-  const internal::TokenBucket& bucket = context_->rules.bucket;
-  hot_.bucket_size.store(bucket.size, std::memory_order_relaxed);
-  hot_.bucket_per_success.store(bucket.per_success, std::memory_order_relaxed);
+  ShowBucket(hot_, context_->rules.bucket);
   ShowFlags(*context_);
   hot_.word.store(
       BreakerWord(State::kClosed, context_->rules.Path(), 0, 0).bits(),
@@ -102,12 +115,12 @@ CircuitBreaker::~CircuitBreaker() {
 Admitted CircuitBreaker::AdmitOtherwise(bool may_probe) {
   const BreakerWord word = LoadWord(hot_);
   if (word.path() == CountingPath::kDisabled) {
-    return {this, internal::kNoGeneration};
+    return AdmittedBy(this, internal::kNoGeneration);
   }
-  const bool timed = hot_.times_calls.load(std::memory_order_relaxed);
+  const bool timed = internal::TimesCalls(hot_);
   const bool forced = word.path() == CountingPath::kForced;
   if (!forced && !timed && word.state() == State::kClosed) {
-    return {this, word.generation()};
+    return AdmittedBy(this, word.generation());
   }
   BreakerMachine& machine = Machine();
   if (!forced && word.state() == State::kOpen &&
@@ -116,9 +129,9 @@ Admitted CircuitBreaker::AdmitOtherwise(bool may_probe) {
     return {};
   }
   const TimePoint now = machine.clock().Now();
-  const TimePoint slow_at = timed ? machine.SlowAt(now) : TimePoint::max();
+  const TimePoint slow_at = timed ? machine.SlowAt(now) : TimePoint();
   if (!forced && word.state() == State::kClosed) {
-    return {this, word.generation(), 0, slow_at};
+    return AdmittedBy(this, word.generation(), 0, slow_at);
   }
   internal::OpenLine& line = machine.open_line();
   const bool waits =
@@ -130,7 +143,7 @@ Admitted CircuitBreaker::AdmitOtherwise(bool may_probe) {
   const auto admission = machine.Admit(now);
   machine.Publish();
   if (!admission) return {};
-  return {this, admission->generation, admission->probe, slow_at};
+  return AdmittedBy(this, admission->generation, admission->probe, slow_at);
 }
 
 void CircuitBreaker::RecordOutcome(Report& report) {
@@ -178,8 +191,7 @@ bool CircuitBreaker::WouldReject() const {
 
 bool CircuitBreaker::RetryAllowed() const {
   const BreakerWord word = LoadWord(hot_);
-  return word.path() == CountingPath::kDisabled ||
-         !hot_.limits_retries.load(std::memory_order_relaxed) ||
+  return word.path() == CountingPath::kDisabled || !LimitsRetries(hot_) ||
          LoadBucket(hot_).MoreThanHalfFull(word.missing());
 }
 
@@ -233,7 +245,7 @@ void CircuitBreaker::Reconfigure(
     std::shared_ptr<const BreakerContext> context) {
   BreakerMachine* machine = nullptr;
   {
-    const absl::MutexLock lock(&mu_);
+    const absl::MutexLock lock(&mu());
     context_ = std::move(context);
     ShowFlags(*context_);
     machine = MachineIfAny();
@@ -246,9 +258,17 @@ void CircuitBreaker::Reconfigure(
   if (machine != nullptr) machine->Publish();
 }
 
+absl::Mutex& CircuitBreaker::mu() const {
+  using Locks = std::array<absl::Mutex, 64>;
+  alignas(Locks) static unsigned char memory[sizeof(Locks)];
+  // Never destroyed: breakers may be in use while the process ends.
+  static Locks& locks = *new (memory) Locks;
+  return locks[absl::HashOf(this) % locks.size()];
+}
+
 BreakerMachine& CircuitBreaker::Machine() {
   if (BreakerMachine* const machine = MachineIfAny()) return *machine;
-  const absl::MutexLock lock(&mu_);
+  const absl::MutexLock lock(&mu());
   if (BreakerMachine* const machine = MachineIfAny()) return *machine;
   auto* const machine = new BreakerMachine(*identity_, hot_, context_);
   machine_.store(machine, std::memory_order_release);
@@ -256,13 +276,12 @@ BreakerMachine& CircuitBreaker::Machine() {
 }
 
 void CircuitBreaker::ShowFlags(const BreakerContext& context) {
-  hot_.limits_retries.store(context.rules.limits_retries,
-                            std::memory_order_relaxed);
-  hot_.times_calls.store(context.rules.TimesCalls(), std::memory_order_relaxed);
+  internal::ShowFlags(hot_, context.rules.limits_retries,
+                      context.rules.TimesCalls());
 }
 
 std::shared_ptr<const BreakerContext> CircuitBreaker::context() const {
-  const absl::MutexLock lock(&mu_);
+  const absl::MutexLock lock(&mu());
   return context_;
 }
 

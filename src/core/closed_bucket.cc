@@ -12,7 +12,28 @@ void CountFailures(BreakerHotLine& hot, bool failed, bool full) {
   }
 }
 
+void StoreNumber(std::atomic<std::uint32_t>& place, std::uint32_t number) {
+  const std::uint32_t before = place.load(std::memory_order_relaxed);
+  place.store((before & kBreakerFlag) | number, std::memory_order_relaxed);
+}
+
+void StoreFlag(std::atomic<std::uint32_t>& place, bool flag) {
+  const std::uint32_t before = place.load(std::memory_order_relaxed);
+  place.store((before & ~kBreakerFlag) | (flag ? kBreakerFlag : 0),
+              std::memory_order_relaxed);
+}
+
 }  // namespace
+
+void ShowBucket(BreakerHotLine& hot, const TokenBucket& bucket) {
+  StoreNumber(hot.bucket_size, bucket.size);
+  StoreNumber(hot.bucket_per_success, bucket.per_success);
+}
+
+void ShowFlags(BreakerHotLine& hot, bool limits_retries, bool times_calls) {
+  StoreFlag(hot.bucket_size, limits_retries);
+  StoreFlag(hot.bucket_per_success, times_calls);
+}
 
 BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
                            Outcome outcome) {
@@ -73,8 +94,7 @@ void ResizeBucket(BreakerHotLine& hot, const TokenBucket& bucket,
   });
   const std::uint32_t missing =
       LoadBucket(hot).MissingAfterResize(word.missing(), bucket.size);
-  hot.bucket_size.store(bucket.size, std::memory_order_relaxed);
-  hot.bucket_per_success.store(bucket.per_success, std::memory_order_relaxed);
+  ShowBucket(hot, bucket);
   hot.word.store(word.WithMissing(missing).WithPath(path).bits(),
                  std::memory_order_release);
 }

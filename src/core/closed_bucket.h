@@ -52,8 +52,22 @@ inline BreakerWord LoadWord(const BreakerHotLine& hot) {
 }
 
 inline TokenBucket LoadBucket(const BreakerHotLine& hot) {
-  return {hot.bucket_size.load(std::memory_order_relaxed),
-          hot.bucket_per_success.load(std::memory_order_relaxed)};
+  return {
+      hot.bucket_size.load(std::memory_order_relaxed) & ~kBreakerFlag,
+      hot.bucket_per_success.load(std::memory_order_relaxed) & ~kBreakerFlag};
 }
+
+inline bool LimitsRetries(const BreakerHotLine& hot) {
+  return (hot.bucket_size.load(std::memory_order_relaxed) & kBreakerFlag) != 0;
+}
+
+inline bool TimesCalls(const BreakerHotLine& hot) {
+  return (hot.bucket_per_success.load(std::memory_order_relaxed) &
+          kBreakerFlag) != 0;
+}
+
+/// For the thread that holds the lock.
+void ShowBucket(BreakerHotLine& hot, const TokenBucket& bucket);
+void ShowFlags(BreakerHotLine& hot, bool limits_retries, bool times_calls);
 
 }  // namespace grpc_resilience::internal

@@ -65,9 +65,12 @@ void Add(bench::Contest& contest, const Scenario& scenario,
   contest.Add(
       name,
       [ breaker, &scenario ](std::int64_t calls) __attribute__((flatten)) {
+        // At hand: an acquire load would have them looked up again for each call.
+        Breaker& contestant = *breaker;
+        const Pattern& pattern = scenario.pattern;
         std::int64_t admitted = 0;
         for (std::int64_t i = 0; i < calls; ++i) {
-          admitted += breaker->Call(scenario.pattern.Failed(i)) ? 1 : 0;
+          admitted += contestant.Call(pattern.Failed(i)) ? 1 : 0;
         }
         if (admitted != (scenario.open ? 0 : calls)) {
           bench::Malfunction("a breaker isn't in the state to be measured");
