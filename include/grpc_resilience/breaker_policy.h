@@ -127,6 +127,12 @@ struct BreakerPolicy {
   /// it off. Default unset: 100, or 0 when open_duration is set.
   std::optional<int> early_probe_after_rejections;
 
+  /// A server's hint when to come back (grpc-retry-pushback-ms,
+  /// google.rpc.RetryInfo) that the call doesn't wait for, because it has no time
+  /// or isn't retried, opens the breaker for that time, at most for this one.
+  /// Range: > 0. Default unset: hints concern their own call alone.
+  std::optional<Duration> max_hinted_open_duration;
+
   /// How the end of an outage is noticed.
   RecoveryPolicy recovery;
 

@@ -109,6 +109,12 @@ class CircuitBreaker {
   /// target may be back.
   void MakeProbeReady();
 
+  /// OPEN for `hinted` from now on, or BreakerPolicy::max_hinted_open_duration when
+  /// that is shorter; when unset, or in a forced mode, nothing. An OPEN breaker
+  /// stays so at least that long. `code` and `message`: of the failure that brought
+  /// the hint.
+  void OpenFor(Duration hinted, StatusCode code, std::string_view message);
+
   /// An operator's word; replaces the one before. It holds for `ttl` (range: > 0,
   /// else nothing happens), unset: for good. kAuto ends it and knows no ttl.
   /// Heard of by the sink with `reason`, the operator's name and cause. Results of

@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "grpc_resilience/breaker_policy.h"
+#include "grpc_resilience/hedging_policy.h"
 #include "grpc_resilience/retry_policy.h"
 
 namespace grpc_resilience {
@@ -41,6 +42,10 @@ enum class MessageKind {
 /// A value type.
 struct MethodPolicy {
   RetryPolicy retry;
+  /// Set, and the method is idempotent: hedged instead of retried. Of `retry` the
+  /// limits, the idempotency and chain_stop still hold; max_attempts, backoff and
+  /// retryable_status_codes don't. Default unset: not hedged.
+  std::optional<HedgingPolicy> hedging;
   /// The call ends at the caller's deadline or after this time, whichever comes
   /// first. Range: > 0. Default unset: only the caller's deadline.
   std::optional<Duration> timeout;

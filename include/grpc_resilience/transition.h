@@ -50,6 +50,7 @@ struct BreakerKey {
 /// Why a transition happened.
 enum class TransitionReason {
   kTripRule,
+  kServerHint,  ///< BreakerPolicy::max_hinted_open_duration
   kOpenTimeOver,
   kProbeFailed,
   kProbesSucceeded,
@@ -69,7 +70,7 @@ struct TransitionEvent {
   /// In force from now on.
   OperatorMode mode = OperatorMode::kAuto;
   /// In words, with figures: "3 failures of the last 6 calls", "12 of 20 failed in
-  /// 10 s", "5 failures in a row", "15 s passed", "probe failed", "2 probes
+  /// 10 s", "5 failures in a row", "the server asked for 30 s", "15 s passed", "probe failed", "2 probes
   /// succeeded", "FORCED_OPEN for 60 s: database is being moved".
   std::string why;
   /// The generation that starts with this transition; each is one more than the

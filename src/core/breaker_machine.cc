@@ -125,6 +125,24 @@ void BreakerMachine::MakeProbeReady() {
   if (LoadWord(hot_).state() == State::kOpen) open_period_.MakeReady();
 }
 
+void BreakerMachine::OpenFor(Duration hinted, StatusCode code,
+                             std::string_view message) {
+  absl::MutexLock lock(&mu_);
+  const Duration length = std::min(hinted, rules().max_hinted_open);
+  if (!rules().enabled || length <= Duration::zero()) return;
+  const TimePoint now = clock_.Now();
+  EndModeLocked(now);
+  if (mode_.mode == OperatorMode::kForcedOpen ||
+      mode_.mode == OperatorMode::kForcedClosed) {
+    return;
+  }
+  if (LoadWord(hot_).state() != State::kOpen) {
+    OpenLocked(TransitionReason::kServerHint, ServerHintText(length),
+               FailureText(code, message));
+  }
+  open_period_.HoldUntil(now, SaturatingAdd(now, length));
+}
+
 void BreakerMachine::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
                                std::string_view reason) {
   const TimePoint now = clock_.Now();

@@ -79,6 +79,8 @@ class BreakerMachine {
 
   void Reset() ABSL_LOCKS_EXCLUDED(mu_);
   void MakeProbeReady() ABSL_LOCKS_EXCLUDED(mu_);
+  void OpenFor(Duration hinted, StatusCode code, std::string_view message)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void ForceMode(OperatorMode mode, std::optional<Duration> ttl,
                  std::string_view reason) ABSL_LOCKS_EXCLUDED(mu_);
   void Reconfigure(std::shared_ptr<const BreakerContext> context)

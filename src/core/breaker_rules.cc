@@ -47,7 +47,7 @@ auto Tie(const BreakerRules& r) {
                   r.bucket.size, r.bucket.per_success, r.failure_rate_threshold,
                   r.slow_call_rate_threshold, r.slow_call_duration,
                   r.consecutive_failures, r.window_calls, r.window_duration,
-                  r.window_buckets, r.minimum_calls,
+                  r.window_buckets, r.minimum_calls, r.max_hinted_open,
                   r.open_time.initial_backoff, r.open_time.max_backoff,
                   r.open_time.backoff_multiplier, r.open_time.jitter,
                   r.open_time.jitter_ratio, r.open_time_reset_after,
@@ -114,6 +114,8 @@ BreakerRules::BreakerRules(const BreakerPolicy& policy,
       minimum_calls(window_calls > 0
                         ? std::min(policy.minimum_calls, window_calls)
                         : policy.minimum_calls),
+      max_hinted_open(
+          policy.max_hinted_open_duration.value_or(Duration::zero())),
       open_time(OpenTimeOf(policy)),
       open_time_reset_after(policy.open_duration_reset_after),
       early_probe_after_rejections(policy.early_probe_after_rejections.value_or(

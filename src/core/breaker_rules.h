@@ -36,7 +36,8 @@ struct BreakerRules {
   int window_buckets;        ///< 0 without a time window
   int minimum_calls;
 
-  BackoffPolicy open_time;  ///< grows from one failed round to the next
+  Duration max_hinted_open;  ///< 0: hints are ignored
+  BackoffPolicy open_time;   ///< grows from one failed round to the next
   std::optional<Duration> open_time_reset_after;
   int early_probe_after_rejections;  ///< 0: never early
 

@@ -120,6 +120,10 @@ void CheckOpenTime(const BreakerPolicy& breaker, FaultsOf faults) {
                     "breaker.open_duration",
                     breaker.open_duration.value_or(kDefaultOpenDuration));
   }
+  if (breaker.max_hinted_open_duration) {
+    faults.Positive("breaker.max_hinted_open_duration",
+                    *breaker.max_hinted_open_duration);
+  }
   if (breaker.open_duration_reset_after) {
     faults.NotNegative("breaker.open_duration_reset_after",
                        *breaker.open_duration_reset_after);

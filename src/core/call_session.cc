@@ -61,7 +61,12 @@ Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
                ReachedAttemptLimit(facts.now);
 
   const RetryDecision decision = DecideRetry(*plan_->retry, facts);
-  if (!decision.retry) return FinishWithLast(decision.reason, facts.now);
+  if (!decision.retry) {
+    if (plan_->breaker != nullptr && end.pushback && end.pushback->wait) {
+      plan_->breaker->OpenFor(*end.pushback->wait, end.code, end.message);
+    }
+    return FinishWithLast(decision.reason, facts.now);
+  }
   last_failure_ = LastAttemptText(end);
   if (shutdown_) return FinishShutDown();
   // Waiting for an open breaker would only end in a rejection.
@@ -88,8 +93,18 @@ Decision CallSession::OnWaitOver() {
   return Admit(now);
 }
 
+Decision CallSession::GiveUp(StopReason reason) {
+  return FinishWithLast(reason, plan_->clock->Now());
+}
+
+void CallSession::TakePermitOf(CallSession* other) {
+  if (!CountsCalls() || other == this) return;
+  permit_ = std::move(other->permit_);
+  other->permit_.reset();
+}
+
 Decision CallSession::Admit(std::optional<TimePoint> now) {
-  if (plan_->breaker != nullptr && !(CountsCalls() && permit_)) {
+  if (plan_->breaker != nullptr && !(CountsCalls() && attempts_ > 0)) {
     connected_ = !plan_->may_probe ||
                  plan_->breaker->state() == State::kClosed ||
                  plan_->may_probe();

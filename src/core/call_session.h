@@ -80,14 +80,21 @@ struct LocalStatus {
 /// Not safe for use from several threads at once: the adapter orders the events.
 class CallSession {
  public:
-  CallSession(const SessionPlan& plan, Deadline deadline)
-      : plan_(&plan), deadline_(deadline), backoff_(plan.retry->backoff) {}
+  /// `attempts_before`: made by other sessions of the same call (hedging).
+  CallSession(const SessionPlan& plan, Deadline deadline,
+              int attempts_before = 0)
+      : plan_(&plan),
+        deadline_(deadline),
+        backoff_(plan.retry->backoff),
+        attempts_(attempts_before) {}
 
   /// The first decision: an attempt, or kFinish (breaker open, deadline over,
   /// cancelled). Reads the clock only when there is a deadline or an open breaker.
   Decision Start();
   Decision OnAttemptEnd(const AttemptEnd& end);
   Decision OnWaitOver();
+  /// Instead of OnWaitOver: nothing comes after the last attempt, for this reason.
+  Decision GiveUp(StopReason reason);
 
   /// From now on nothing new starts: the next event ends the call as CANCELLED.
   void OnCancel() { cancelled_ = true; }
@@ -109,6 +116,15 @@ class CallSession {
     deadline_ = Earlier(deadline_, deadline);
   }
 
+  /// True while the retry throttle allows another attempt.
+  bool BudgetAllows() const;
+  /// With BreakerCounts::kCalls the sessions of one call share one permit: from
+  /// now on this one has it.
+  void TakePermitOf(CallSession* other);
+  /// After kFinish: what the whole call has made.
+  void set_attempts(int attempts) { attempts_ = attempts; }
+
+  const Deadline& deadline() const { return deadline_; }
   bool cancelled() const { return cancelled_; }
   /// The attempt under way is a probe of a half-open breaker.
   bool is_probe() const { return permit_ && permit_->is_probe(); }
@@ -135,7 +151,6 @@ class CallSession {
   Decision Begin(std::optional<TimePoint> now);
   Deadline DeadlineLessReserve(TimePoint now) const;
   bool ReachedAttemptLimit(TimePoint now) const;
-  bool BudgetAllows() const;
   void Judge(const AttemptEnd& end);
   bool CountsCalls() const {
     return plan_->breaker_counts == BreakerCounts::kCalls;

@@ -226,6 +226,13 @@ void CircuitBreaker::MakeProbeReady() {
   if (BreakerMachine* const machine = MachineIfAny()) machine->MakeProbeReady();
 }
 
+void CircuitBreaker::OpenFor(Duration hinted, StatusCode code,
+                             std::string_view message) {
+  BreakerMachine& machine = Machine();
+  machine.OpenFor(hinted, code, message);
+  machine.Publish();
+}
+
 void CircuitBreaker::ForceMode(OperatorMode mode, std::optional<Duration> ttl,
                                std::string_view reason) {
   if (ttl && *ttl <= Duration::zero()) return;

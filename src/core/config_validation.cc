@@ -115,6 +115,34 @@ void CheckBackoff(const BackoffPolicy& backoff, FaultsOf faults) {
                  Interval{0, 10});
 }
 
+void CheckHedging(const MethodPolicy& policy, FaultsOf faults) {
+  if (!policy.hedging) return;
+  const HedgingPolicy& hedging = *policy.hedging;
+  faults.AtLeast("hedging.max_hedged_attempts", hedging.max_hedged_attempts, 2);
+  faults.NotNegative("hedging.hedging_delay", hedging.hedging_delay);
+  if (hedging.delay_quantile) {
+    faults.InRange("hedging.delay_quantile", *hedging.delay_quantile,
+                   Interval{0, 1, /*low_open=*/true, /*high_open=*/true});
+  }
+  faults.InRange("hedging.delay_minimum_calls", hedging.delay_minimum_calls, 1,
+                 1000);
+  for (const StatusCode code : hedging.non_fatal_status_codes) {
+    const int number = static_cast<int>(code);
+    if (number >= 0 && number <= 16 && code != StatusCode::OK &&
+        code != StatusCode::CANCELLED) {
+      continue;
+    }
+    faults.Add(absl::StrCat("hedging.non_fatal_status_codes contains ",
+                            StatusCodeName(code), ": ",
+                            number < 0 || number > 16 ? "not a gRPC status code"
+                                                      : "ends every call"));
+  }
+  if (policy.retry.idempotency == Idempotency::kNonIdempotent) {
+    faults.Add("hedging", "set",
+               "contradicts retry.idempotency = kNonIdempotent");
+  }
+}
+
 void CheckMethodPolicy(const MethodPolicy& policy, Covers covers,
                        FaultsOf faults) {
   const RetryPolicy& retry = policy.retry;
@@ -129,6 +157,7 @@ void CheckMethodPolicy(const MethodPolicy& policy, Covers covers,
   CheckKeyHeader(retry, faults);
   faults.NotNegative("retry.min_attempt_time", retry.min_attempt_time);
   faults.NotNegative("retry.reserve", retry.reserve);
+  CheckHedging(policy, faults);
   if (policy.timeout) faults.Positive("timeout", *policy.timeout);
   faults.Defined("message_kind", policy.message_kind, MessageKind::kBytes);
 }

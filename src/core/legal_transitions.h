@@ -14,6 +14,8 @@ struct LegalTransition {
 
 inline constexpr LegalTransition kLegalTransitions[] = {
     {State::kClosed, State::kOpen, TransitionReason::kTripRule},
+    {State::kClosed, State::kOpen, TransitionReason::kServerHint},
+    {State::kHalfOpen, State::kOpen, TransitionReason::kServerHint},
     {State::kOpen, State::kHalfOpen, TransitionReason::kOpenTimeOver},
     {State::kHalfOpen, State::kOpen, TransitionReason::kProbeFailed},
     {State::kHalfOpen, State::kClosed, TransitionReason::kProbesSucceeded},

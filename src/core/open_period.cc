@@ -59,6 +59,14 @@ void OpenPeriod::Start(TimePoint now) {
       kRelaxed);
 }
 
+void OpenPeriod::HoldUntil(TimePoint now, TimePoint until) {
+  if (until <= line_.probe_at.load(kRelaxed)) return;
+  made_ready_ = false;
+  length_ = until - now;
+  line_.probe_at.store(until, kRelaxed);
+  line_.early_probe_at.store(TimePoint::max(), kRelaxed);
+}
+
 void OpenPeriod::MakeReady() {
   made_ready_ = true;
   line_.probe_at.store(TimePoint::min(), kRelaxed);

@@ -51,6 +51,8 @@ class OpenPeriod {
 
   /// Begins a period at `now`.
   void Start(TimePoint now);
+  /// The period lasts until `until` at least, and isn't cut short by rejections.
+  void HoldUntil(TimePoint now, TimePoint until);
   /// The breaker has closed.
   void Closed(TimePoint now) { closed_at_ = now; }
   /// The next period is the shortest again.

@@ -18,6 +18,8 @@ std::string_view ToString(TransitionReason reason) {
   switch (reason) {
     case TransitionReason::kTripRule:
       return "TRIP_RULE";
+    case TransitionReason::kServerHint:
+      return "SERVER_HINT";
     case TransitionReason::kOpenTimeOver:
       return "OPEN_TIME_OVER";
     case TransitionReason::kProbeFailed:

@@ -113,6 +113,10 @@ std::string BucketEmptyText(std::uint32_t failures) {
   return "token bucket empty: " + Counted(failures, "failure");
 }
 
+std::string ServerHintText(Duration hinted) {
+  return "the server asked for " + Approximately(hinted);
+}
+
 std::string TimePassedText(Duration open_time) {
   return Approximately(open_time) + " passed";
 }

@@ -36,6 +36,8 @@ std::string RampFailedText(int permille);
 std::string SlowCallText(Duration slow);
 /// "token bucket empty: 16 failures".
 std::string BucketEmptyText(std::uint32_t failures);
+/// "the server asked for 30 s".
+std::string ServerHintText(Duration hinted);
 /// "15 s passed".
 std::string TimePassedText(Duration open_time);
 /// "100 calls rejected".

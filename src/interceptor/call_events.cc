@@ -19,16 +19,25 @@ void Tell(const Resilience::Observers& observers,
 }  // namespace
 
 void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
-                    StatusCode code, TimePoint start) {
+                    int number, StatusCode code, TimePoint start) {
   if (plan.observers == nullptr) return;
   AttemptEvent event;
   event.target = plan.target;
   event.method = plan.method;
-  event.number = session.attempts();
+  event.number = number;
   event.code = code;
   event.classification = session.classification();
   event.duration = plan.session.clock->Now() - start;
   Tell(*plan.observers, &CallObserver::OnAttemptEnd, event);
+}
+
+void TellHedge(const CallPlan& plan, int number) {
+  if (plan.observers == nullptr) return;
+  HedgeEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.number = number;
+  Tell(*plan.observers, &CallObserver::OnHedge, event);
 }
 
 void TellBudgetRefusal(const CallPlan& plan, const CallSession& session) {

@@ -8,9 +8,16 @@
 
 namespace grpc_resilience::internal {
 
-/// The attempt that `session` just judged began at `start`.
+/// Attempt `number`, which `session` has just judged, began at `start`.
 void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
-                    StatusCode code, TimePoint start);
+                    int number, StatusCode code, TimePoint start);
+inline void TellAttemptEnd(const CallPlan& plan, const CallSession& session,
+                           StatusCode code, TimePoint start) {
+  TellAttemptEnd(plan, session, session.attempts(), code, start);
+}
+
+/// Attempt `number` begins beside others.
+void TellHedge(const CallPlan& plan, int number);
 
 /// The retry throttle refused what would have come next.
 void TellBudgetRefusal(const CallPlan& plan, const CallSession& session);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "core/hedge_session.h"
 #include "interceptor/timer_thread.h"
 
 namespace grpc_resilience::internal {
@@ -97,6 +98,15 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
 
   plan->session.target = plan->target;
   plan->session.retry = &plan->policy.retry;
+  if (const auto& hedging = plan->policy.hedging; hedging && idempotent) {
+    plan->hedged = true;
+    plan->hedged_retry = HedgedRetry(retry, *hedging);
+    plan->session.retry = &plan->hedged_retry;
+    plan->may_retry = true;
+    if (hedging->delay_quantile) {
+      plan->latency = LatencyOf(plan->method, *hedging);
+    }
+  }
   plan->session.idempotent = idempotent;
   plan->session.breaker = plan->breaker.get();
   plan->session.min_deadline_for_failure =
@@ -118,6 +128,21 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   plan->single_session = plan->session;
   plan->single_session.retry = &plan->single_retry;
   return plan;
+}
+
+std::shared_ptr<LatencyQuantile> CallPlanCache::LatencyOf(
+    const std::string& method, const HedgingPolicy& hedging) const {
+  absl::MutexLock lock(&mu_);
+  Latency& entry = latencies_[method];
+  if (entry.quantile != *hedging.delay_quantile ||
+      entry.minimum != hedging.delay_minimum_calls) {
+    entry = {*hedging.delay_quantile, hedging.delay_minimum_calls,
+             std::make_shared<LatencyQuantile>(*hedging.delay_quantile,
+                                               hedging.delay_minimum_calls)};
+  }
+  const std::shared_ptr<LatencyQuantile> latency = entry.latency;
+  if (latencies_.size() > kMaxPlans) latencies_.clear();
+  return latency;
 }
 
 }  // namespace grpc_resilience::internal

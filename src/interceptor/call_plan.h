@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "core/call_session.h"
+#include "core/latency_quantile.h"
 #include "grpc_resilience/resilience.h"
 #include "interceptor/channel_recovery.h"
 #include "interceptor/message_type.h"
@@ -46,6 +47,10 @@ struct CallPlan {
   /// One attempt, whatever the policy says.
   SessionPlan single_session;
   RetryPolicy single_retry;
+  /// Hedged instead of retried; `session` is made for it.
+  bool hedged = false;
+  RetryPolicy hedged_retry;
+  std::shared_ptr<LatencyQuantile> latency;  // null: a fixed delay
   /// Some status of this method leads to another attempt.
   bool may_retry = false;
   mutable std::atomic<bool> noticed{false};
@@ -70,13 +75,25 @@ class CallPlanCache {
   std::shared_ptr<const CallPlan> Make(std::string_view method,
                                        std::uint64_t version) const;
 
+  /// Kept when the policies change, unless they change what is asked of it.
+  std::shared_ptr<LatencyQuantile> LatencyOf(const std::string& method,
+                                             const HedgingPolicy& hedging) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   const std::shared_ptr<Resilience> resilience_;
   const std::string target_;
   const std::shared_ptr<ChannelRecovery> recovery_ =
       std::make_shared<ChannelRecovery>();
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   std::uint64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<const CallPlan>> plans_
+      ABSL_GUARDED_BY(mu_);
+  struct Latency {
+    double quantile = 0;
+    int minimum = 0;
+    std::shared_ptr<LatencyQuantile> latency;
+  };
+  mutable absl::flat_hash_map<std::string, Latency> latencies_
       ABSL_GUARDED_BY(mu_);
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "interceptor/attempt.h"
+#include "interceptor/hedges.h"
 #include "interceptor/parent_watch.h"
 
 namespace grpc_resilience::internal {
@@ -19,6 +20,8 @@ struct Reissue {
   AttemptRequest request;
   /// The one on the wire, or the last one; a new one takes its place.
   std::optional<Attempt> attempt;
+  /// Instead of `attempt`, where the method is hedged.
+  std::unique_ptr<Hedges> hedges;
   std::unique_ptr<ParentWatch> watch;
 };
 

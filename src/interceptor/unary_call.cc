@@ -87,10 +87,10 @@ void UnaryCall::FirstPass(Pass pass) {
                          identity_.got_message != nullptr;
   const bool limited_attempt = identity_.known && NeedsShorterDeadline(first_);
   const bool own_limit =
-      limited_attempt && one_batch &&
+      limited_attempt && one_batch && !plan_->hedged &&
       OwnCallLimit::Fits(*context_, *pass->GetSendInitialMetadata());
   if ((limited_attempt && !own_limit) ||
-      (identity_.known && may_retry && !one_batch)) {
+      (identity_.known && may_retry && (!one_batch || plan_->hedged))) {
     CaptureRequest(pass);
     PrepareReissue(pass);
     mode_.store(Mode::kHijacked, std::memory_order_release);
@@ -283,16 +283,19 @@ void UnaryCall::HijackedPass(Pass pass) {
     HandOver(context_);
     pass->Proceed();
   } else if (start) {
-    Drive(first_);
+    Begin();
   }
 }
 
 void UnaryCall::CancelPass() {
   Attempt* running = nullptr;
+  Hedges* hedges = nullptr;
   {
     CallLock lock(&mu_);
     cancelled_.store(true, std::memory_order_release);
-    if (running_ != nullptr) {
+    if (running_hedges_ != nullptr) {
+      hedges = running_hedges_;
+    } else if (running_ != nullptr) {
       running = running_;
     } else if (waiting_ && plan_->timer->Cancel(timer_id_)) {
       // Not from here: the caller's context is locked while this runs.
@@ -302,6 +305,7 @@ void UnaryCall::CancelPass() {
   }
   // Safe without the lock: once cancelled_ is set, no other attempt replaces it.
   if (running != nullptr) running->Cancel();
+  if (hedges != nullptr) hedges->Cancel();
 }
 
 }  // namespace grpc_resilience::internal

@@ -43,6 +43,7 @@ namespace grpc_resilience::internal {
 
 class UnaryCall final : public grpc::experimental::Interceptor,
                         private Attempt::Owner,
+                        private Hedges::Owner,
                         private OwnCallLimit::Owner,
                         private ParentWatch::Owner {
  public:
@@ -86,10 +87,28 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void OnTimer();
   void Resume();
   void OnAttemptDone() override;
+  // Hedges::Owner.
+  void OnHedgesDone() override { Finish(); }
+  AttemptEnd EndOf(const Attempt& attempt, CallSession* session) override;
+  gpr_timespec DeadlineOf(const Deadline& deadline, TimePoint now) override;
+  bool IsCancelled() const override {
+    return cancelled_.load(std::memory_order_acquire);
+  }
+  void OnNothingOnTheWire() override { WatchParent(); }
   void OnParentWatchDone(grpc::StatusCode code) override;
+  AttemptEnd EndOf(const grpc::Status& status,
+                   const Attempt::Metadata* trailing, CallSession* session);
   Decision EndAttempt(const grpc::Status& status,
                       const Attempt::Metadata* trailing,
                       const google::protobuf::MessageLite* response);
+  /// Hedged, if the method is.
+  void Begin();
+  /// Of the attempt that the result is of.
+  const CallSession& result_session() const {
+    return reissue_->hedges != nullptr ? reissue_->hedges->session()
+                                       : *session_;
+  }
+  Attempt* result_attempt() const;
   void Finish();
   void Deliver();
 
@@ -125,6 +144,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   Attempt* running_ ABSL_GUARDED_BY(mu_) = nullptr;
+  Hedges* running_hedges_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool waiting_ ABSL_GUARDED_BY(mu_) = false;
   Timer::Id timer_id_ ABSL_GUARDED_BY(mu_) = 0;
   bool watching_parent_ ABSL_GUARDED_BY(mu_) = false;

@@ -20,16 +20,33 @@ void UnaryCall::Drive(const Decision& decision) {
   }
 }
 
+void UnaryCall::Begin() {
+  const SessionPlan& plan =
+      own_plan_ != nullptr ? own_plan_->session : plan_->session;
+  if (!plan_->hedged || plan.retry->max_attempts <= 1) return Drive(first_);
+  reissue_->hedges = std::make_unique<Hedges>(
+      *plan_, plan, reissue_->route, reissue_->request, session_->deadline(),
+      &*session_, static_cast<Hedges::Owner*>(this));
+  {
+    CallLock lock(&mu_);
+    running_hedges_ = reissue_->hedges.get();
+  }
+  // A cancellation before this is seen by the first attempt.
+  reissue_->hedges->Start(first_.attempt_deadline);
+}
+
+gpr_timespec UnaryCall::DeadlineOf(const Deadline& deadline, TimePoint now) {
+  // The caller's own deadline goes on unchanged, bit for bit.
+  return deadline == callers_deadline_ ? context_->raw_deadline()
+                                       : ToGprDeadline(deadline, now);
+}
+
 void UnaryCall::StartAttempt(const Decision& decision) {
   const TimePoint now = plan_->session.clock->Now();
   attempt_start_ = now;
-  // The caller's own deadline goes on unchanged, bit for bit.
-  const gpr_timespec deadline =
-      decision.attempt_deadline == callers_deadline_
-          ? context_->raw_deadline()
-          : ToGprDeadline(decision.attempt_deadline, now);
   Attempt& attempt = reissue_->attempt.emplace(
-      reissue_->route, reissue_->request, decision.attempt, deadline,
+      reissue_->route, reissue_->request, decision.attempt,
+      DeadlineOf(decision.attempt_deadline, now),
       static_cast<Attempt::Owner*>(this));
   bool cancelled = false;
   {
@@ -60,29 +77,43 @@ Decision UnaryCall::EndAttempt(const grpc::Status& status,
     slow_mark_->Disarm();
     slow_mark_ = nullptr;
   }
+  AttemptEnd end = EndOf(status, trailing, &*session_);
+  end.response = response;
+  if (plan_->resilience->is_shut_down()) session_->OnShutdown();
+  const Decision decision = session_->OnAttemptEnd(end);
+  TellAttemptEnd(*plan_, *session_, status.error_code(), attempt_start_);
+  return decision;
+}
+
+AttemptEnd UnaryCall::EndOf(const grpc::Status& status,
+                            const Attempt::Metadata* trailing,
+                            CallSession* session) {
   const StatusCode code = status.error_code();
   if (code != StatusCode::OK) {
     const bool with_parent = ContextAccess::HasParent(*context_);
     if (cancelled_.load(std::memory_order_acquire) ||
         (code == StatusCode::CANCELLED && with_parent)) {
-      session_->OnCancel();
+      session->OnCancel();
     }
     if (code == StatusCode::DEADLINE_EXCEEDED && with_parent &&
-        !session_->attempt_limited()) {
+        !session->attempt_limited()) {
       // The parent's deadline can't be read, only met.
-      session_->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
+      session->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
     }
   }
-  if (plan_->resilience->is_shut_down()) session_->OnShutdown();
   AttemptEnd end = MakeAttemptEnd(status, trailing);
-  end.response = response;
-  if (code == StatusCode::UNAVAILABLE && session_->is_probe() &&
+  if (code == StatusCode::UNAVAILABLE && session->is_probe() &&
       plan_->watch != nullptr && !plan_->recovery->IsConnected()) {
     end.origin = ErrorOrigin::kNotConnected;
   }
-  const Decision decision = session_->OnAttemptEnd(end);
-  TellAttemptEnd(*plan_, *session_, code, attempt_start_);
-  return decision;
+  return end;
+}
+
+AttemptEnd UnaryCall::EndOf(const Attempt& attempt, CallSession* session) {
+  AttemptEnd end =
+      EndOf(attempt.status(), &attempt.trailing_metadata(), session);
+  end.response = attempt.message();
+  return end;
 }
 
 void UnaryCall::Wait(const Decision& decision) {
@@ -144,28 +175,42 @@ void UnaryCall::Resume() {
 void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
   bool resume = false;
   bool deliver = false;
+  Hedges* hedges = nullptr;
   {
     CallLock lock(&mu_);
-    watching_parent_ = false;
     if (before_delivery_ > 0) {
+      watching_parent_ = false;
       deliver = --before_delivery_ == 0;
     } else {
       parent_end_ = code;
+      hedges = running_hedges_;
+      // Still watching while the hedges hear of it.
+      watching_parent_ = hedges != nullptr;
       resume = waiting_ && plan_->timer->Cancel(timer_id_);
       if (resume) waiting_ = false;
     }
+  }
+  if (hedges != nullptr) {
+    hedges->OnParentEnd(code);
+    CallLock lock(&mu_);
+    watching_parent_ = false;
+    if (before_delivery_ > 0) deliver = --before_delivery_ == 0;
   }
   if (deliver) Deliver();
   if (resume) Resume();
 }
 
+Attempt* UnaryCall::result_attempt() const {
+  if (reissue_->hedges != nullptr) return reissue_->hedges->attempt();
+  return reissue_->attempt ? &*reissue_->attempt : nullptr;
+}
+
 void UnaryCall::Finish() {
-  if (plan_->watch != nullptr &&
-      session_->reason() == StopReason::kBreakerOpen) {
+  const CallSession& session = result_session();
+  if (plan_->watch != nullptr && session.reason() == StopReason::kBreakerOpen) {
     plan_->recovery->OnRejected(plan_->watch);
   }
-  Attempt* attempt = nullptr;
-  if (reissue_->attempt) attempt = &*reissue_->attempt;
+  Attempt* const attempt = result_attempt();
   const grpc::Status* own_status = nullptr;
   bool stop_watch = false;
   {
@@ -173,7 +218,7 @@ void UnaryCall::Finish() {
     if (mode_.load(std::memory_order_relaxed) == Mode::kWatched) {
       own_status = (*held_.begin())->GetRecvStatus();
     }
-    result_.Decide(*session_, plan_->rejection_details, attempt, own_status);
+    result_.Decide(session, plan_->rejection_details, attempt, own_status);
     if (parent_end_ == grpc::StatusCode::DEADLINE_EXCEEDED &&
         !result_.status().ok()) {
       result_.OverrideStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED,
@@ -182,7 +227,7 @@ void UnaryCall::Finish() {
     stop_watch = watching_parent_;
     if (stop_watch) before_delivery_ = 2;  // its end, and the return of Stop
   }
-  TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
+  TellCallEnd(*plan_, session, result_.status().error_code(), call_start_);
   if (stop_watch) {
     reissue_->watch->Stop();
     CallLock lock(&mu_);
@@ -192,9 +237,9 @@ void UnaryCall::Finish() {
 }
 
 void UnaryCall::Deliver() {
-  if (reissue_->attempt && !result_.status().ok()) {
-    ContextAccess::SetDebugErrorString(context_,
-                                       reissue_->attempt->debug_error_string());
+  if (Attempt* const attempt = result_attempt();
+      attempt != nullptr && !result_.status().ok()) {
+    ContextAccess::SetDebugErrorString(context_, attempt->debug_error_string());
   }
   HeldPasses held;
   {
