@@ -21,7 +21,8 @@ namespace grpc_resilience {
 
 /// A value type. Unset: as the method's policy says.
 struct CallOptions {
-  /// RetryPolicy::max_attempts. Range: ≥ 1.
+  /// RetryPolicy::max_attempts, or HedgingPolicy::max_hedged_attempts where the
+  /// method is hedged. Range: ≥ 1.
   std::optional<int> max_attempts;
   /// RetryPolicy::per_attempt_timeout. Range: > 0.
   std::optional<Duration> per_attempt_timeout;

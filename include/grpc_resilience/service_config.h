@@ -19,6 +19,7 @@
 // | name {}                       | DefaultMethod()                            |
 // | timeout                       | timeout                                    |
 // | retryPolicy                   | retry; Jitter::kRatio 0.2, as gRPC C++ has |
+// | hedgingPolicy                 | hedging; the methods are kIdempotent       |
 // | no retryPolicy                | retry.max_attempts = 1                     |
 // | no name {}                    | DefaultMethod().retry.max_attempts = 1     |
 // | retryThrottling               | DefaultTarget().throttle                   |

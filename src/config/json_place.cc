@@ -112,18 +112,27 @@ std::optional<std::string> JsonPlace::StringIfAny() const {
 }
 
 std::optional<Duration> JsonPlace::PositiveDuration() const {
-  constexpr char kAllowed[] =
-      "a duration > 0, as \"1.5s\" with at most 9 decimals";
-  if (!Is(Value::kStringValue, kAllowed)) return std::nullopt;
+  return DurationFrom(1, "a duration > 0, as \"1.5s\" with at most 9 decimals");
+}
+
+std::optional<Duration> JsonPlace::NotNegativeDuration() const {
+  return DurationFrom(0,
+                      "a duration >= 0, as \"1.5s\" with at most 9 decimals");
+}
+
+std::optional<Duration> JsonPlace::DurationFrom(
+    int nanoseconds, absl::string_view allowed) const {
+  if (!Is(Value::kStringValue, allowed)) return std::nullopt;
   google::protobuf::Duration parsed;
   if (HasDurationShape(value_->string_value()) &&
       TimeUtil::FromString(value_->string_value(), &parsed) &&
-      (parsed.seconds() > 0 || parsed.nanos() > 0) &&
+      (parsed.seconds() > 0 ||
+       (parsed.seconds() == 0 && parsed.nanos() >= nanoseconds)) &&
       parsed.seconds() <= kMaxSeconds) {
     return Saturated(parsed);
   }
   Fault(absl::StrCat(
-      "must be ", kAllowed,
+      "must be ", allowed,
       parsed.seconds() > kMaxSeconds ? " and at most 315576000000s" : ""));
   return std::nullopt;
 }

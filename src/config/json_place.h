@@ -51,6 +51,7 @@ class JsonPlace {
   bool IsList() const { return Has(Value::kListValue); }
   /// "1.5s", > 0. Beyond 292 years: the longest there is.
   std::optional<Duration> PositiveDuration() const;
+  std::optional<Duration> NotNegativeDuration() const;
   /// False, and a fault, when it is something else.
   bool IsObject() const;
   /// Of an object.
@@ -72,6 +73,8 @@ class JsonPlace {
   /// A fault when it is present and of another kind.
   bool Is(Value::KindCase kind, absl::string_view allowed) const;
   std::string Text() const;
+  std::optional<Duration> DurationFrom(int nanoseconds,
+                                       absl::string_view allowed) const;
 
   const Value* value_;
   std::string path_;

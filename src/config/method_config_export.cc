@@ -60,6 +60,7 @@ class Exporter {
       Differs("message_kind", "kBytes", "gRPC needs no such hint");
     }
     const RetryPolicy& retry = policy.retry;
+    if (policy.hedging && ExportHedging(policy, out)) return;
     const std::set<StatusCode> codes =
         retry.max_attempts > 1 ? CodesForAll(retry) : std::set<StatusCode>();
     if (!codes.empty()) ExportRetry(retry, codes, out->mutable_retry_policy());
@@ -105,6 +106,38 @@ class Exporter {
               "well");
     }
     return codes;
+  }
+
+  // True: hedged there as well, so there are no retries.
+  bool ExportHedging(const MethodPolicy& policy,
+                     config::v1::MethodConfig* out) {
+    const HedgingPolicy& hedging = *policy.hedging;
+    if (policy.retry.idempotency != Idempotency::kIdempotent &&
+        !policy.retry.idempotency_key_header) {
+      Differs("hedging", "set",
+              "not hedged: gRPC would hedge methods that aren't idempotent as "
+              "well");
+      return false;
+    }
+    config::v1::HedgingPolicy* const written = out->mutable_hedging_policy();
+    if (hedging.max_hedged_attempts > kMaxAttemptsOfGrpc) {
+      Differs("hedging.max_hedged_attempts",
+              absl::StrCat(hedging.max_hedged_attempts),
+              absl::StrCat(kMaxAttemptsOfGrpc, ", the most that gRPC makes"));
+    }
+    written->set_max_attempts(
+        std::min(hedging.max_hedged_attempts, kMaxAttemptsOfGrpc));
+    *written->mutable_hedging_delay() = ProtoOf(hedging.hedging_delay);
+    for (const StatusCode code : hedging.non_fatal_status_codes) {
+      written->add_non_fatal_status_codes(StatusCodeName(code));
+    }
+    if (hedging.delay_quantile) {
+      Differs("hedging.delay_quantile", absl::StrCat(*hedging.delay_quantile),
+              absl::StrCat("always hedging_delay (",
+                           DurationText(hedging.hedging_delay), ")"));
+    }
+    ReportRest(policy.retry, /*retries=*/true);
+    return true;
   }
 
   void ExportRetry(const RetryPolicy& retry, const std::set<StatusCode>& codes,

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -40,24 +39,36 @@ bool NeedsIdempotency(StatusCode code) {
          code != StatusCode::RESOURCE_EXHAUSTED;
 }
 
-void ImportCodes(const JsonPlace& place, RetryPolicy* policy) {
-  place.Required("a list of status codes");
-  std::set<StatusCode> codes;
-  std::vector<std::string> need_idempotency;
-  const std::vector<JsonPlace> elements = place.Elements();
-  if (place.IsList() && elements.empty()) place.Fault("must not be empty");
-  for (const JsonPlace& element : elements) {
+// In the order of the list, each once.
+std::vector<StatusCode> CodesOf(const JsonPlace& place,
+                                absl::string_view instead) {
+  std::vector<StatusCode> codes;
+  std::set<StatusCode> seen;
+  for (const JsonPlace& element : place.Elements()) {
     const std::optional<StatusCode> code = CodeOf(element);
     if (!code) continue;
     if (*code == StatusCode::OK || *code == StatusCode::CANCELLED) {
-      element.Differs("never retried");
-      continue;
-    }
-    if (codes.insert(*code).second && NeedsIdempotency(*code)) {
-      need_idempotency.push_back(StatusCodeName(*code));
+      element.Differs(std::string(instead));
+    } else if (seen.insert(*code).second) {
+      codes.push_back(*code);
     }
   }
-  policy->retryable_status_codes = std::move(codes);
+  return codes;
+}
+
+void ImportCodes(const JsonPlace& place, RetryPolicy* policy) {
+  place.Required("a list of status codes");
+  if (place.IsList() && place.Elements().empty()) {
+    place.Fault("must not be empty");
+  }
+  const std::vector<StatusCode> codes = CodesOf(place, "never retried");
+  std::vector<std::string> need_idempotency;
+  for (const StatusCode code : codes) {
+    if (NeedsIdempotency(code)) {
+      need_idempotency.push_back(StatusCodeName(code));
+    }
+  }
+  policy->retryable_status_codes.emplace(codes.begin(), codes.end());
   if (need_idempotency.empty()) return;
   policy->idempotency = Idempotency::kIdempotent;
   place.Differs(absl::StrCat(
@@ -68,16 +79,16 @@ void ImportCodes(const JsonPlace& place, RetryPolicy* policy) {
       "the method"));
 }
 
-void ImportMaxAttempts(const JsonPlace& place, RetryPolicy* policy) {
+void ImportMaxAttempts(const JsonPlace& place, absl::string_view field,
+                       int* max_attempts) {
   place.Required("a whole number >= 2");
   const std::optional<int> attempts =
       place.WholeNumber(2, std::numeric_limits<int>::max());
   if (!attempts) return;
-  policy->max_attempts = std::min(*attempts, kMaxAttemptsOfGrpc);
+  *max_attempts = std::min(*attempts, kMaxAttemptsOfGrpc);
   if (*attempts > kMaxAttemptsOfGrpc) {
-    place.Differs(absl::StrCat(kMaxAttemptsOfGrpc,
-                               ", as gRPC takes it; retry.max_attempts may be "
-                               "set to more"));
+    place.Differs(absl::StrCat(kMaxAttemptsOfGrpc, ", as gRPC takes it; ",
+                               field, " may be set to more"));
   }
 }
 
@@ -117,11 +128,34 @@ RetryPolicy ImportRetryPolicy(const JsonPlace& place) {
   RetryPolicy policy;
   policy.max_attempts = 1;
   if (!place.IsObject()) return policy;
-  ImportMaxAttempts(place.Field("maxAttempts"), &policy);
+  ImportMaxAttempts(place.Field("maxAttempts"), "retry.max_attempts",
+                    &policy.max_attempts);
   ImportBackoff(place, &policy.backoff);
   ImportCodes(place.Field("retryableStatusCodes"), &policy);
   place.NameFieldsBeyond({"maxAttempts", "initialBackoff", "maxBackoff",
                           "backoffMultiplier", "retryableStatusCodes"});
+  return policy;
+}
+
+std::optional<HedgingPolicy> ImportHedgingPolicy(const JsonPlace& place) {
+  if (!place.present() || !place.IsObject()) return std::nullopt;
+  HedgingPolicy policy;
+  ImportMaxAttempts(place.Field("maxAttempts"), "hedging.max_hedged_attempts",
+                    &policy.max_hedged_attempts);
+  const JsonPlace delay = place.Field("hedgingDelay");
+  policy.hedging_delay = Duration::zero();  // gRPC's default
+  if (delay.present()) {
+    policy.hedging_delay =
+        delay.NotNegativeDuration().value_or(Duration::zero());
+  }
+  const std::vector<StatusCode> codes =
+      CodesOf(place.Field("nonFatalStatusCodes"), "ends the call");
+  policy.non_fatal_status_codes = {codes.begin(), codes.end()};
+  place.NameFieldsBeyond(
+      {"maxAttempts", "hedgingDelay", "nonFatalStatusCodes"});
+  place.Differs(
+      "the methods are declared idempotent (retry.idempotency = kIdempotent), "
+      "and hedged: gRPC C++ reads a hedgingPolicy and makes one attempt");
   return policy;
 }
 

@@ -1,8 +1,11 @@
-// A service config's retryPolicy (gRFC A6) as a RetryPolicy.
+// A service config's retryPolicy and hedgingPolicy (gRFC A6).
 
 #pragma once
 
+#include <optional>
+
 #include "config/json_place.h"
+#include "grpc_resilience/hedging_policy.h"
 #include "grpc_resilience/retry_policy.h"
 
 namespace grpc_resilience::internal {
@@ -16,5 +19,7 @@ constexpr double kJitterOfGrpc = 0.2;
 /// Faults and differences go to the place's report; after a fault the result
 /// isn't to be used. Absent: no retries, as in gRPC.
 RetryPolicy ImportRetryPolicy(const JsonPlace& place);
+/// Likewise. Absent: empty. The methods that it is for are to be idempotent.
+std::optional<HedgingPolicy> ImportHedgingPolicy(const JsonPlace& place);
 
 }  // namespace grpc_resilience::internal

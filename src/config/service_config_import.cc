@@ -135,7 +135,8 @@ class Importer {
       if (retry.present()) {
         hedging.Fault("can't be beside a retryPolicy");
       } else {
-        hedging.Differs("not hedged: each call makes one attempt");
+        policy.hedging = ImportHedgingPolicy(hedging);
+        policy.retry.idempotency = Idempotency::kIdempotent;
       }
     }
     place.NameFieldsBeyond(

@@ -22,10 +22,10 @@ programs="$build/tests/benchmark"
 backend="$programs/bench_effect_backend"
 if [ "$2" = 1 ]; then
   seeds=(1) outages=(2)
-  outage_s=4 brownout_s=5 chain_s=5 dispatch_rounds=10
+  outage_s=4 brownout_s=5 chain_s=5 dispatch_rounds=10 hedge_s=5
 else
   seeds=(1 2 3) outages=(2 10 60)
-  outage_s=6 brownout_s=15 chain_s=10 dispatch_rounds=30
+  outage_s=6 brownout_s=15 chain_s=10 dispatch_rounds=30 hedge_s=15
 fi
 # Of what runs on a fake clock.
 fast_seeds=(1 2 3 4 5 6 7 8 9 10)
@@ -44,6 +44,7 @@ report_brownout 5 100 1.06
 report_recovery kill
 report_recovery fail
 report_recovery stop
+report_hedging
 report_dispatch
 report_herd
 report_chain

@@ -15,7 +15,7 @@
 namespace grpc_resilience::internal {
 
 /// "timeout 2 s; 4 attempts, 50 ms to 1 s x2, jitter 4/0.2, UNAVAILABLE;
-/// idempotency 0".
+/// idempotency 0; hedged, 2 after 100 ms, UNAVAILABLE; idempotency 1".
 inline std::string TextOf(const MethodPolicy& policy) {
   std::vector<std::string> parts;
   if (policy.timeout) {
@@ -41,6 +41,16 @@ inline std::string TextOf(const MethodPolicy& policy) {
                     static_cast<int>(retry.idempotency));
   }
   parts.push_back(text);
+  if (policy.hedging) {
+    text = absl::StrCat("hedged, ", policy.hedging->max_hedged_attempts,
+                        " after ", DurationText(policy.hedging->hedging_delay));
+    for (const StatusCode code : policy.hedging->non_fatal_status_codes) {
+      absl::StrAppend(&text, ", ", StatusCodeName(code));
+    }
+    absl::StrAppend(&text, "; idempotency ",
+                    static_cast<int>(retry.idempotency));
+    parts.push_back(text);
+  }
   return absl::StrJoin(parts, "; ");
 }
 

@@ -49,6 +49,37 @@ Config WithoutBreaker() {
   return config;
 }
 
+TEST(ServiceConfigExportTest, AHedgingPolicy) {
+  Config config = WithoutBreaker();
+  MethodPolicy& policy = config.Method("/a.B/C");
+  policy.retry.max_attempts = 1;
+  policy.retry.idempotency = Idempotency::kIdempotent;
+  HedgingPolicy& hedging = policy.hedging.emplace();
+  hedging.max_hedged_attempts = 3;
+  hedging.hedging_delay = milliseconds(20);
+  hedging.non_fatal_status_codes = {StatusCode::UNAVAILABLE};
+  EXPECT_THAT(There(config), Contains("/a.B/C: 1 attempts; hedged, 3 after "
+                                      "20 ms, UNAVAILABLE; idempotency 1"));
+  hedging.max_hedged_attempts = 9;
+  hedging.delay_quantile = 0.95;
+  EXPECT_THAT(TextOf(Export(config).differences),
+              testing::IsSupersetOf(
+                  {"method \"/a.B/C\": hedging.max_hedged_attempts = 9: 5, the "
+                   "most that gRPC makes",
+                   "method \"/a.B/C\": hedging.delay_quantile = 0.95: always "
+                   "hedging_delay (20 ms)"}));
+}
+
+// gRPC would hedge whatever the method is.
+TEST(ServiceConfigExportTest, NoHedgingWithoutIdempotency) {
+  Config config = WithoutBreaker();
+  config.Method("/a.B/C").hedging.emplace();
+  EXPECT_THAT(There(config), Not(Contains(HasSubstr("hedged"))));
+  EXPECT_THAT(
+      TextOf(Export(config).differences),
+      Contains(StartsWith("method \"/a.B/C\": hedging = set: not hedged")));
+}
+
 TEST(ServiceConfigExportTest, TheJsonOfAWholeConfig) {
   Config config = WithoutBreaker();
   MethodPolicy& stock = config.Method("/shop.Inventory/GetStock");

@@ -47,6 +47,20 @@ RetryPolicy DefaultRetryOf(const ServiceConfigImport& import) {
   return import.config.default_method()->retry;
 }
 
+TEST(ServiceConfigImportTest, AHedgingPolicy) {
+  const ServiceConfigImport import = Import(R"({"methodConfig": [
+      {"name": [{"service": "a.B"}],
+       "hedgingPolicy": {"maxAttempts": 3, "hedgingDelay": "0.02s",
+                         "nonFatalStatusCodes": ["UNAVAILABLE", 8]}},
+      {"name": [{"service": "a.C"}], "hedgingPolicy": {"maxAttempts": 2}}]})");
+  EXPECT_THAT(TextOf(import.config),
+              ElementsAre("/a.B/*: 1 attempts; hedged, 3 after 20 ms, "
+                          "RESOURCE_EXHAUSTED, UNAVAILABLE; idempotency 1",
+                          "/a.C/*: 1 attempts; hedged, 2 after 0 s; "
+                          "idempotency 1",
+                          kNothingElse, kDefaultThrottle));
+}
+
 TEST(ServiceConfigImportTest, AWholeConfig) {
   const ServiceConfigImport import = Import(R"({
     "methodConfig": [
@@ -169,7 +183,16 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"methodConfig": [{"name": [{}],
                 "hedgingPolicy": {"maxAttempts": 3}}]})",
             R"($.methodConfig[0].hedgingPolicy = {"maxAttempts":3}: )",
-            "one attempt"},
+            "declared idempotent"},
+        DifferenceCase{"ManyHedges",
+                       R"({"methodConfig": [{"name": [{}],
+                "hedgingPolicy": {"maxAttempts": 7}}]})",
+                       "$.methodConfig[0].hedgingPolicy.maxAttempts = 7: 5",
+                       "hedging.max_hedged_attempts"},
+        DifferenceCase{"UnknownInAHedgingPolicy",
+                       R"({"methodConfig": [{"name": [{}],
+                "hedgingPolicy": {"maxAttempts": 2, "x": 1}}]})",
+                       "$.methodConfig[0].hedgingPolicy.x = 1: ", "not read"},
         DifferenceCase{"NoName", R"({"methodConfig": [{"timeout": "1s"}]})",
                        R"($.methodConfig[0] = {"timeout":"1s"}: )",
                        "no method"},

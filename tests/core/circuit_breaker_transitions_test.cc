@@ -13,10 +13,10 @@ using std::chrono::seconds;
 
 constexpr State kStates[] = {State::kClosed, State::kOpen, State::kHalfOpen};
 constexpr TransitionReason kReasons[] = {
-    TransitionReason::kTripRule,    TransitionReason::kOpenTimeOver,
-    TransitionReason::kProbeFailed, TransitionReason::kProbesSucceeded,
-    TransitionReason::kReset,       TransitionReason::kModeForced,
-    TransitionReason::kModeOver};
+    TransitionReason::kTripRule,        TransitionReason::kServerHint,
+    TransitionReason::kOpenTimeOver,    TransitionReason::kProbeFailed,
+    TransitionReason::kProbesSucceeded, TransitionReason::kReset,
+    TransitionReason::kModeForced,      TransitionReason::kModeOver};
 
 TEST(LegalTransitionsTest, CrossProductHoldsTheseAndNoOther) {
   std::vector<std::string> legal;
@@ -34,6 +34,7 @@ TEST(LegalTransitionsTest, CrossProductHoldsTheseAndNoOther) {
                        "CLOSED>CLOSED MODE_FORCED",
                        "CLOSED>CLOSED MODE_OVER",
                        "CLOSED>OPEN TRIP_RULE",
+                       "CLOSED>OPEN SERVER_HINT",
                        "OPEN>CLOSED RESET",
                        "OPEN>OPEN MODE_FORCED",
                        "OPEN>OPEN MODE_OVER",
@@ -41,6 +42,7 @@ TEST(LegalTransitionsTest, CrossProductHoldsTheseAndNoOther) {
                        "HALF_OPEN>CLOSED PROBES_SUCCEEDED",
                        "HALF_OPEN>CLOSED RESET",
                        "HALF_OPEN>OPEN TRIP_RULE",
+                       "HALF_OPEN>OPEN SERVER_HINT",
                        "HALF_OPEN>OPEN PROBE_FAILED",
                        "HALF_OPEN>HALF_OPEN MODE_FORCED",
                        "HALF_OPEN>HALF_OPEN MODE_OVER",

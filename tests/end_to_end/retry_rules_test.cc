@@ -228,6 +228,30 @@ TEST_P(RetryRulesTest, AttemptsAndCallsAreCountedApart) {
   EXPECT_THAT(log->attempts(), SizeIs(3));
 }
 
+// A hint for longer than the call lives, as an open time of the breaker.
+TEST_P(RetryRulesTest, AHintThatDoesNotFitMayOpenTheBreaker) {
+  Config config = RetryConfig();
+  config.DefaultTarget().breaker.mode = BreakerMode::kEnabled;
+  config.DefaultTarget().breaker.max_hinted_open_duration = seconds(40);
+  const auto channel = NewChannel(std::move(config));
+  EchoRequest request = FailingRequest(-1);
+  request.mutable_script()->set_pushback_ms("30000");
+  grpc::ClientContext context;
+  SetDeadline(&context, seconds(10));
+  EchoResponse response;
+  const CallResult hinted =
+      Call(channel, EchoMethod::kIdempotent, &context, request, &response);
+  EXPECT_EQ(hinted.status.error_message(), "hit 1 failed");
+  EXPECT_THAT(hinted.Trailing("grpc-resilience-reason"),
+              ElementsAre("DEADLINE_WOULD_PASS"));
+  const CallResult rejected = Call(channel, EchoMethod::kIdempotent, request);
+  EXPECT_THAT(rejected.Trailing("grpc-resilience-reason"),
+              ElementsAre("BREAKER_OPEN"));
+  EXPECT_THAT(rejected.status.error_message(),
+              testing::HasSubstr("UNAVAILABLE: hit 1 failed"));
+  EXPECT_EQ(Hits(request).count(), 1);
+}
+
 // google.rpc.RetryInfo takes the place of the backoff.
 TEST_P(RetryRulesTest, RetryInfoSaysWhenToComeBack) {
   rpc::v1::RetryInfo info;

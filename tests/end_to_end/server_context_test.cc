@@ -93,6 +93,22 @@ TEST_P(ServerContextTest, CancelEndsABackoff) {
   ExpectCancelReachesOutbound(LongBackoff(), FailingRequest(-1));
 }
 
+Config Hedged(Config config) {
+  config.DefaultMethod().hedging.emplace().hedging_delay = seconds(20);
+  return config;
+}
+
+TEST_P(ServerContextTest, CancelEndsAHedgedAttempt) {
+  ExpectCancelReachesOutbound(Hedged(RetryConfig()), HangingRequest());
+}
+
+// Then no attempt is on the wire that gRPC would cancel.
+TEST_P(ServerContextTest, CancelEndsTheWaitForAHedge) {
+  EchoRequest request = FailingRequest(-1);
+  request.mutable_script()->set_pushback_ms("10000");
+  ExpectCancelReachesOutbound(Hedged(RetryConfig()), request);
+}
+
 // The inbound deadline ends an attempt; gRPC itself may say CANCELLED there.
 TEST_P(ServerContextTest, DeadlineEndsAnAttempt) {
   MiddleServer middle(style(), NewChannel(RetryConfig()));

@@ -7,6 +7,7 @@
 // the process that started it. A line on standard input
 //
 //   <share of the Retried requests that fail> <milliseconds until an answer>
+//   <share of them that is slow> <milliseconds until a slow answer>
 //
 // is answered by "OK <Retried requests seen> <late> <later than the allowance>",
 // counted up to then: a request may carry its caller's deadline.
@@ -45,6 +46,8 @@ struct Seen {
 struct Behaviour {
   double failing_share = 0;
   std::chrono::milliseconds delay{0};
+  double slow_share = 0;
+  std::chrono::milliseconds slow_delay{0};
 };
 
 class Backend final : public bench::Bench::CallbackService {
@@ -111,7 +114,9 @@ class Backend final : public bench::Bench::CallbackService {
     if (std::bernoulli_distribution(behaviour_.failing_share)(random_)) {
       return {{grpc::StatusCode::UNAVAILABLE, "overloaded"}, behaviour_.delay};
     }
-    return {grpc::Status::OK, behaviour_.delay};
+    const bool slow =
+        std::bernoulli_distribution(behaviour_.slow_share)(random_);
+    return {grpc::Status::OK, slow ? behaviour_.slow_delay : behaviour_.delay};
   }
 
   std::mutex mu_;
@@ -141,8 +146,12 @@ int main(int argc, char** argv) {
   std::cout << "PORT " << port << std::endl;
   double share = 0;
   int delay = 0;
-  while (std::cin >> share >> delay) {
-    const Seen seen = backend.Behave({share, std::chrono::milliseconds(delay)});
+  double slow_share = 0;
+  int slow_delay = 0;
+  while (std::cin >> share >> delay >> slow_share >> slow_delay) {
+    const Seen seen =
+        backend.Behave({share, std::chrono::milliseconds(delay), slow_share,
+                        std::chrono::milliseconds(slow_delay)});
     std::cout << "OK " << seen.requests << " " << seen.late << " "
               << seen.later_than_allowed << std::endl;
   }

@@ -41,10 +41,19 @@ class BackendProcess {
     std::int64_t late = 0;  ///< after the deadline of the first caller
     std::int64_t later_than_allowed = 0;
   };
-  /// From now on that share of the requests fails, and each answer takes that
-  /// long. Returns what was received up to now.
+  /// A value type.
+  struct Slowness {
+    double share = 0;  ///< of the answers
+    std::chrono::milliseconds delay{0};
+  };
+  /// From now on that share of the requests fails, each answer takes that long, and
+  /// some longer. Returns what was received up to now.
+  Seen Behave(double failing_share, std::chrono::milliseconds delay,
+              const Slowness& slowness);
   Seen Behave(double failing_share,
-              std::chrono::milliseconds delay = std::chrono::milliseconds(0));
+              std::chrono::milliseconds delay = std::chrono::milliseconds(0)) {
+    return Behave(failing_share, delay, Slowness());
+  }
 
   /// Valid after the first Start.
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }

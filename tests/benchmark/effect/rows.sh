@@ -127,6 +127,18 @@ report_recovery() {
   judged "${name}_probes" "$(mean "$name" ours probes_percent)" raw 100 % "<=1"
 }
 
+report_hedging() {
+  local ours peer
+  echo "# hedge_tail: answers in 2 ms, 1 % of them in 100 ms, for $hedge_s s; hedged at the p95, at most 2 attempts"
+  measure hedge_tail 200 "${seeds[*]}" hedge "$backend" "$hedge_s"
+  show hedge_tail
+  ours="$(mean hedge_tail ours p999_ms)"
+  peer="$(mean hedge_tail unhedged p999_ms)"
+  row hedge_tail "$ours" unhedged "$peer" ms "$(divide "$ours" "$peer")" "<=0.2" %.1f
+  judged hedge_tail_attempts "$(mean hedge_tail ours attempts)" \
+    unhedged "$(mean hedge_tail unhedged attempts)" attempts "<=1.06"
+}
+
 report_dispatch() {
   local ours peer
   echo "# retry_dispatch: a failed attempt to the next one's arrival, at the backend; no backoff"
