@@ -8,6 +8,7 @@
 //
 //   <share of the Retried requests that fail> <milliseconds until an answer>
 //   <share of them that is slow> <milliseconds until a slow answer>
+//   <microseconds of work for each, one after the other>
 //
 // is answered by "OK <Retried requests seen> <late> <later than the allowance>",
 // counted up to then: a request may carry its caller's deadline.
@@ -18,13 +19,17 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <iostream>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "benchmark/bench.grpc.pb.h"
 #include "benchmark/effect/caller_deadline.h"
@@ -48,17 +53,28 @@ struct Behaviour {
   std::chrono::milliseconds delay{0};
   double slow_share = 0;
   std::chrono::milliseconds slow_delay{0};
+  std::chrono::microseconds work{0};
 };
 
 class Backend final : public bench::Bench::CallbackService {
  public:
-  explicit Backend(unsigned seed) : random_(seed) {}
+  explicit Backend(unsigned seed)
+      : random_(seed), worker_([this] { Work(); }) {}
+  ~Backend() override {
+    {
+      const std::lock_guard<std::mutex> lock(mu_);
+      queue_.push_back({});
+      queued_.notify_one();
+    }
+    worker_.join();
+  }
 
   // Fails the share of requests that it is told to.
   grpc::ServerUnaryReactor* Retried(grpc::CallbackServerContext* context,
                                     const Payload* request, Payload*) override {
     auto* reactor = context->DefaultReactor();
     const auto [status, delay] = Draw(*request);
+    if (Enqueue(reactor)) return reactor;
     if (delay.count() == 0) {
       reactor->Finish(status);
       return reactor;
@@ -100,6 +116,19 @@ class Backend final : public bench::Bench::CallbackService {
   }
 
  private:
+  // False: it isn't to be worked for.
+  bool Enqueue(grpc::ServerUnaryReactor* reactor) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    if (behaviour_.work.count() == 0) return false;
+    queue_.push_back({reactor, std::chrono::steady_clock::now()});
+    queued_.notify_one();
+    return true;
+  }
+
+  struct Queued {
+    grpc::ServerUnaryReactor* reactor = nullptr;  // null: no more
+    SteadyTime arrived;
+  };
   struct Answer {
     grpc::Status status;
     std::chrono::milliseconds delay;
@@ -119,12 +148,33 @@ class Backend final : public bench::Bench::CallbackService {
     return {grpc::Status::OK, slow ? behaviour_.slow_delay : behaviour_.delay};
   }
 
+  // First come, first served.
+  void Work() {
+    SteadyTime idle_from;
+    std::unique_lock<std::mutex> lock(mu_);
+    while (true) {
+      queued_.wait(lock, [this] { return !queue_.empty(); });
+      const Queued next = queue_.front();
+      queue_.pop_front();
+      if (next.reactor == nullptr) return;
+      // A thread that is woken up late works no slower.
+      idle_from = std::max(next.arrived, idle_from) + behaviour_.work;
+      lock.unlock();
+      std::this_thread::sleep_until(idle_from);
+      next.reactor->Finish(grpc::Status::OK);
+      lock.lock();
+    }
+  }
+
   std::mutex mu_;
   std::mt19937 random_;
   Behaviour behaviour_;
   Seen seen_;
+  std::condition_variable queued_;
+  std::deque<Queued> queue_;
   bool first_failed_ = false;
   SteadyTime failed_at_;
+  std::thread worker_;
 };
 
 }  // namespace
@@ -148,10 +198,12 @@ int main(int argc, char** argv) {
   int delay = 0;
   double slow_share = 0;
   int slow_delay = 0;
-  while (std::cin >> share >> delay >> slow_share >> slow_delay) {
+  int work = 0;
+  while (std::cin >> share >> delay >> slow_share >> slow_delay >> work) {
     const Seen seen =
         backend.Behave({share, std::chrono::milliseconds(delay), slow_share,
-                        std::chrono::milliseconds(slow_delay)});
+                        std::chrono::milliseconds(slow_delay),
+                        std::chrono::microseconds(work)});
     std::cout << "OK " << seen.requests << " " << seen.late << " "
               << seen.later_than_allowed << std::endl;
   }

@@ -84,11 +84,13 @@ void BackendProcess::Continue() { kill(pid_, SIGCONT); }
 
 BackendProcess::Seen BackendProcess::Behave(double failing_share,
                                             std::chrono::milliseconds delay,
-                                            const Slowness& slowness) {
+                                            const Slowness& slowness,
+                                            std::chrono::microseconds work) {
   const std::string command = std::to_string(failing_share) + " " +
                               std::to_string(delay.count()) + " " +
                               std::to_string(slowness.share) + " " +
-                              std::to_string(slowness.delay.count()) + "\n";
+                              std::to_string(slowness.delay.count()) + " " +
+                              std::to_string(work.count()) + "\n";
   if (write(input_, command.data(), command.size()) !=
       static_cast<ssize_t>(command.size())) {
     Malfunction("the backend can't be told");

@@ -49,7 +49,13 @@ class BackendProcess {
   /// From now on that share of the requests fails, each answer takes that long, and
   /// some longer. Returns what was received up to now.
   Seen Behave(double failing_share, std::chrono::milliseconds delay,
-              const Slowness& slowness);
+              const Slowness& slowness) {
+    return Behave(failing_share, delay, slowness, std::chrono::microseconds(0));
+  }
+  /// From now on each answer is so much work, done one after the other.
+  Seen WorkFor(std::chrono::microseconds each) {
+    return Behave(0, std::chrono::milliseconds(0), Slowness(), each);
+  }
   Seen Behave(double failing_share,
               std::chrono::milliseconds delay = std::chrono::milliseconds(0)) {
     return Behave(failing_share, delay, Slowness());
@@ -59,6 +65,8 @@ class BackendProcess {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
+  Seen Behave(double failing_share, std::chrono::milliseconds delay,
+              const Slowness& slowness, std::chrono::microseconds work);
   std::string ReadLine();
 
   const std::string program_;

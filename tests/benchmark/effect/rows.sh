@@ -157,21 +157,34 @@ report_herd() {
     "" "<=1.5"
 }
 
-# metastable_row ROW FIGURE UNIT TARGET
+# metastable_row NAME ROW FIGURE UNIT TARGET
 metastable_row() {
-  judged "$1" "$(mean metastable ours "$2")" \
-    retries_alone "$(mean metastable retries_alone "$2")" "$3" "$4"
+  judged "$2" "$(mean "$1" ours "$3")" retries_alone "$(mean "$1" retries_alone "$3")" \
+    "$4" "$5"
 }
 
 report_metastable() {
-  echo "# metastable: on a fake clock; a server for 1000 requests/s stalls for 2 s under 700 calls/s; seeds ${fast_seeds[*]}"
+  local trigger
+  echo "# metastable: on a fake clock; a server for 1000 requests/s under 700 calls/s; seeds ${fast_seeds[*]}"
+  echo "# trigger of 2 s: a tenth of the capacity; stall: none of it; spike: three times the load"
   echo "# what was sent before the first attempts time out is served first, the probe after it, and until then calls are rejected"
   measure metastable 60 "${fast_seeds[*]}" metastable
   show metastable
-  metastable_row metastable goodput_100ms % ">=98"
-  metastable_row metastable_500ms goodput_500ms % ">=98"
-  metastable_row metastable_back back_ms_100ms ms "<=200"
-  metastable_row metastable_100_clients small_skip_goodput_100ms % ">=99"
+  for trigger in slow stall spike; do
+    local row="metastable_$trigger" figure="${trigger}_"
+    [ "$trigger" != slow ] || row=metastable
+    [ "$trigger" != stall ] || figure=
+    metastable_row metastable "$row" "${figure}goodput_100ms" % ">=98"
+    metastable_row metastable "${row}_500ms" "${figure}goodput_500ms" % ">=98"
+    metastable_row metastable "${row}_back" "${figure}back_ms_100ms" ms "<=200"
+    metastable_row metastable "${row}_100_clients" "${figure}small_skip_goodput_100ms" % ">=99"
+  done
+  echo "# metastable_loopback: a real server, one client, a tenth of the capacity for 2 s"
+  measure metastable_loopback 200 "${seeds[*]}" metastable_live "$backend"
+  show metastable_loopback
+  metastable_row metastable_loopback metastable_loopback goodput_100ms % ">=98"
+  metastable_row metastable_loopback metastable_loopback_500ms goodput_500ms % ">=98"
+  metastable_row metastable_loopback metastable_loopback_back back_ms_100ms ms "<=200"
 }
 
 report_chain() {

@@ -45,7 +45,7 @@ CallRecords SimulatedClients::Run() {
 void SimulatedClients::ScheduleCall(const SessionPlan& plan) {
   const TimePoint start =
       clock_.Now() + std::chrono::duration_cast<Duration>(
-                         std::chrono::duration<double>(pause_(callers_)));
+                         std::chrono::duration<double>(NextPause()));
   if (start >= end_) return;
   At(start, [this, &plan] {
     const TimePoint now = clock_.Now();
@@ -55,6 +55,12 @@ void SimulatedClients::ScheduleCall(const SessionPlan& plan) {
     Follow(call, call->session.Start());
     ScheduleCall(plan);
   });
+}
+
+double SimulatedClients::NextPause() {
+  const TimePoint now = clock_.Now();
+  const bool spike = now >= plan_.spike_begin && now < plan_.spike_end;
+  return pause_(callers_) / (spike ? plan_.spike : 1);
 }
 
 void SimulatedClients::Follow(const std::shared_ptr<Call>& call,

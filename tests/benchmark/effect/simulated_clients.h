@@ -48,6 +48,10 @@ struct SimulatedPlan {
   Config config = OursConfig();
   /// False: nothing limits the retries.
   bool with_breaker = true;
+  /// Times the load, for a while.
+  double spike = 1;
+  TimePoint spike_begin = TimePoint::max();
+  TimePoint spike_end = TimePoint::max();
 };
 
 /// Calls at random times (a Poisson process). Not safe for use from several threads
@@ -78,6 +82,7 @@ class SimulatedClients {
     CallRecord record;
   };
 
+  double NextPause();  // in seconds
   void ScheduleCall(const internal::SessionPlan& plan);
   void Follow(const std::shared_ptr<Call>& call,
               const internal::Decision& decision);
