@@ -1,11 +1,22 @@
 #include "interceptor/timer_thread.h"
 
+#include <grpcpp/alarm.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "interceptor/wall_deadline.h"
 
 namespace grpc_resilience::internal {
+namespace {
+
+constexpr Duration kPoll = std::chrono::milliseconds(1);
+
+}  // namespace
 
 Timer::Id TimerThread::Schedule(TimePoint when, std::function<void()> run,
                                 const void* owner) {
@@ -13,10 +24,8 @@ Timer::Id TimerThread::Schedule(TimePoint when, std::function<void()> run,
   const Id id = next_id_++;
   entries_.emplace(Place(when, id), Entry{std::move(run), owner});
   when_.emplace(id, when);
-  if (!started_) {
-    started_ = true;
-    std::thread([this] { Loop(); }).detach();
-  }
+  if (!started_) started_ = start_([this] { Loop(); });
+  if (!started_) RunDueByGrpc(when);
   // Most entries are cancelled long before their time: the thread is left asleep
   // unless it must get up earlier than it means to.
   if (when < wakes_at_) changed_.Signal();
@@ -51,6 +60,7 @@ std::size_t TimerThread::ExpireAll(const void* owner) {
     entries_.emplace(Place(TimePoint::min(), id), std::move(entry));
   }
   changed_.Signal();
+  if (!started_ && !due.empty()) RunDueByGrpc(TimePoint::min());
   return due.size();
 }
 
@@ -60,21 +70,31 @@ std::size_t TimerThread::pending() const {
 }
 
 void TimerThread::Loop() {
-  mu_.Lock();
+  absl::MutexLock lock(&mu_);
   while (true) {
+    RunDueLocked();
     if (entries_.empty()) {
       wakes_at_ = TimePoint::max();
       changed_.Wait(&mu_);
       continue;
     }
-    const auto first = entries_.begin();
-    const TimePoint when = first->first.first;
+    wakes_at_ = entries_.begin()->first.first;
     const TimePoint now = Clock::Real().Now();
-    if (when > now) {
-      wakes_at_ = when;
-      changed_.WaitWithTimeout(&mu_, absl::FromChrono(when - now));
-      continue;
+    // Due, and still there: one of gRPC's threads is at it.
+    const Duration at_least = running_due_ ? kPoll : Duration::zero();
+    if (wakes_at_ > now || running_due_) {
+      changed_.WaitWithTimeout(
+          &mu_, absl::FromChrono(std::max(wakes_at_ - now, at_least)));
     }
+  }
+}
+
+void TimerThread::RunDueLocked() {
+  if (running_due_) return;
+  running_due_ = true;
+  while (!entries_.empty() &&
+         entries_.begin()->first.first <= Clock::Real().Now()) {
+    const auto first = entries_.begin();
     std::function<void()> run = std::move(first->second.run);
     when_.erase(first->first.second);
     entries_.erase(first);
@@ -86,6 +106,28 @@ void TimerThread::Loop() {
     }
     run = nullptr;
     mu_.Lock();
+  }
+  running_due_ = false;
+}
+
+void TimerThread::RunDueByGrpc(TimePoint when) {
+  auto* const alarm = new grpc::Alarm;
+  alarm->Set(ToGprDeadline(Deadline::At(when), Clock::Real().Now()),
+             [this, alarm](bool) {
+               {
+                 absl::MutexLock lock(&mu_);
+                 RunDueLocked();
+               }
+               delete alarm;
+             });
+}
+
+bool TimerThread::StartDetached(std::function<void()> loop) {
+  try {
+    std::thread(std::move(loop)).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 

@@ -37,6 +37,32 @@ TEST(TimerThreadTest, RunsAnEntryNotBeforeItsTime) {
   EXPECT_GE(ran, when);
 }
 
+// As when the system has no thread to give.
+TEST(TimerThreadTest, WithoutAThreadGrpcRunsTheEntries) {
+  TimerThread& timer =
+      *new TimerThread([](std::function<void()>) { return false; });
+  absl::Notification done, expired;
+  const TimePoint when = In(milliseconds(20));
+  TimePoint ran;
+  timer.Schedule(
+      when,
+      [&] {
+        ran = Clock::Real().Now();
+        done.Notify();
+      },
+      nullptr);
+  const Timer::Id cancelled = timer.Schedule(
+      In(milliseconds(5)), [] { ADD_FAILURE(); }, nullptr);
+  EXPECT_TRUE(timer.Cancel(cancelled));
+  done.WaitForNotification();
+  EXPECT_GE(ran, when);
+  timer.Schedule(
+      In(hours(1)), [&] { expired.Notify(); }, &timer);
+  EXPECT_EQ(timer.ExpireAll(&timer), 1u);
+  expired.WaitForNotification();
+  EXPECT_EQ(timer.pending(), 0u);
+}
+
 TEST(TimerThreadTest, RunsDueEntriesInTheOrderOfTheirTimesThenOfScheduling) {
   TimerThread& timer = NewTimer();
   std::vector<int> order;
