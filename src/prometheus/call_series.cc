@@ -54,7 +54,8 @@ std::size_t KindIndex(std::string_view kind) {
 // More than cores, so that two running threads seldom share one.
 std::size_t Stripes() {
   static const std::size_t stripes = [] {
-    const std::size_t wanted = 2 * std::thread::hardware_concurrency();
+    const std::size_t wanted =
+        2 * std::size_t{std::thread::hardware_concurrency()};
     std::size_t power = 8;
     while (power < wanted && power < 64) power *= 2;
     return power;

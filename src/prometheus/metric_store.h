@@ -45,6 +45,7 @@ class MetricStore {
       ABSL_LOCKS_EXCLUDED(pairs_mu_);
   std::vector<CallSeries*> Pairs() const ABSL_LOCKS_EXCLUDED(pairs_mu_);
 
+  const std::uint64_t number_;
   const std::weak_ptr<Resilience> resilience_;
   const PrometheusOptions options_;
   const DurationBuckets buckets_;
