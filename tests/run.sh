@@ -8,8 +8,8 @@ usage() {
 tests/run.sh [options]
 
   (none)            build, then all tests: unit, end_to_end, layering, package
-  --label LABEL     only tests with this label: unit, breaker, retry, end_to_end,
-                    layering, package; may be given more than once
+  --label LABEL     only tests with this label: unit, breaker, retry, metrics,
+                    end_to_end, layering, package; may be given more than once
   --sanitize        the unit and end_to_end tests (or those of --label) twice: with
                     AddressSanitizer and UndefinedBehaviorSanitizer, then with
                     ThreadSanitizer
@@ -43,6 +43,7 @@ packages=(
   cmake ninja-build g++ ccache pkg-config
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libabsl-dev libgtest-dev libgmock-dev
+  prometheus-cpp-dev prometheus
   clang clang-format clang-tidy libclang-rt-14-dev
   python3 python3-grpcio python3-protobuf)
 

@@ -71,6 +71,9 @@ class Resilience {
   /// From the next call on.
   void AddObserver(std::shared_ptr<CallObserver> observer);
 
+  /// What it was created or last updated with. Never null.
+  std::shared_ptr<const Config> config() const;
+
   /// Every breaker, in the order of the keys. Changes nothing.
   std::vector<BreakerSnapshot> Breakers() const;
   /// Empty when there is no such breaker; creates none.

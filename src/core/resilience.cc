@@ -96,6 +96,11 @@ void Resilience::AddObserver(std::shared_ptr<CallObserver> observer) {
   version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
+std::shared_ptr<const Config> Resilience::config() const {
+  const std::shared_ptr<const PolicyTable> table = policies();
+  return {table, &table->config()};
+}
+
 std::vector<BreakerSnapshot> Resilience::Breakers() const {
   std::vector<BreakerSnapshot> snapshots;
   for (const auto& breaker : registry_->List()) {

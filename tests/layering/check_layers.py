@@ -20,7 +20,7 @@ CORE_ONLY = {CORE, "testing_util"}
 # Programs put adapters together.
 PROGRAMS = {"tools"}
 # Adapters of something else than gRPC.
-WITHOUT_GRPC = {"config", "planner"}
+WITHOUT_GRPC = {"config", "planner", "prometheus"}
 # The only folder that knows what gRPC calls experimental or keeps private.
 EXPERIMENTAL_OWNER = "interceptor"
 
