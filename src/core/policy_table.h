@@ -29,6 +29,7 @@ class PolicyTable {
   };
   Match ForMethod(std::string_view target, std::string_view method) const;
 
+  const Config& config() const { return config_; }
   int max_breakers() const { return config_.max_breakers; }
   std::optional<Duration> breaker_idle_time() const {
     return config_.breaker_idle_time;
