@@ -62,9 +62,7 @@ TEST(AdminServerTest, ListensOnThisMachineUnlessToldOtherwise) {
   EXPECT_THAT(ErrorOf(anywhere), HasSubstr("needs credentials"));
   anywhere.credentials = grpc::InsecureServerCredentials();
   EXPECT_TRUE(AdminServer::Start(MakeResilience(), anywhere).ok());
-  const auto server = AdminServer::Start(
-      MakeResilience(),
-      AdminServerOptions{"127.0.0.1:0", {LocalReadOnlyAuthoriser()}});
+  const auto server = AdminServer::Start(MakeResilience(), At("127.0.0.1:0"));
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_THAT((*server)->address(), testing::Not(HasSubstr(":0")));
 }

@@ -46,7 +46,9 @@ std::string NoteOf(const pb::Breaker& breaker) {
                            breaker.mode_reason())
             : absl::StrCat("for good: ", breaker.mode_reason()));
   }
-  if (breaker.state() == pb::OPEN) {
+  // A forced mode knows no probes.
+  if (breaker.state() == pb::OPEN && breaker.mode() != pb::FORCED_OPEN &&
+      breaker.mode() != pb::FORCED_CLOSED) {
     add(breaker.probe_ready()
             ? "next call probes"
             : absl::StrCat("probe in ",

@@ -80,7 +80,8 @@ void AddFilter(CLI::App* app, Options* options) {
            }
          },
          "CLOSED, OPEN or HALF_OPEN; may be given more than once")
-      ->check(CLI::IsMember({"CLOSED", "OPEN", "HALF_OPEN"}));
+      ->transform(
+          CLI::IsMember({"CLOSED", "OPEN", "HALF_OPEN"}, CLI::ignore_case));
   app->add_flag_function(
       "--noteworthy",
       [options](std::int64_t) { options->filter.set_noteworthy(true); },

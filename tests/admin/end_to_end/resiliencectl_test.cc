@@ -96,7 +96,7 @@ TEST_F(ResiliencectlTest, ForceAndResetChangeIt) {
                 .exit_status,
             0);
   StatsOf(20);
-  EXPECT_THAT(Run("", {"outcomes", Target()}).out,
+  EXPECT_THAT(Run(kReadToken, {"outcomes", Target()}).out,
               AllOf(HasSubstr("SUCCESS"), HasSubstr("Echo/Unary")));
 }
 
