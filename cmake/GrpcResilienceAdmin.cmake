@@ -1,12 +1,6 @@
-# The admin service, and the command line tool that needs it: built when what they
-# need is found.
+# The admin service, and the command line tool, which is built when CLI11 is found.
 
-if(TARGET gRPC::grpc++_reflection)
-  option(GRPC_RESILIENCE_BUILD_ADMIN "Build the admin service" ON)
-else()
-  message(STATUS "gRPC without its reflection library: no admin service")
-  set(GRPC_RESILIENCE_BUILD_ADMIN OFF)
-endif()
+option(GRPC_RESILIENCE_BUILD_ADMIN "Build the admin service" ON)
 
 find_package(CLI11 CONFIG QUIET)
 if(CLI11_FOUND)

@@ -1,5 +1,6 @@
 // The admin service on a server of its own, with reflection, on a Unix socket or
-// the loopback interface.
+// the loopback interface. Component admin_server; beware: a program that is linked
+// with gRPC's reflection library has reflection on every server that it makes.
 //
 //   AdminServerOptions options;
 //   options.address = "unix:/run/shop/admin.sock";

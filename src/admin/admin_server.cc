@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -19,18 +18,6 @@
 
 namespace grpc_resilience {
 namespace {
-
-// Of this server alone; the plugin's own function would give reflection to every
-// server that the process makes later.
-class WithReflection : public grpc::ServerBuilderOption {
- public:
-  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
-  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
-                         plugins) override {
-    plugins->push_back(
-        std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>());
-  }
-};
 
 bool IsLocalAddress(const std::string& address) {
   if (absl::StartsWith(address, "unix:") ||
@@ -77,6 +64,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
       AdminService::Create(std::move(resilience), std::move(options.service));
   if (!service.ok()) return service.status();
 
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(options.address,
@@ -86,7 +74,6 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
                            &port);
   // A port in use is an error, not something to share.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.SetOption(std::make_unique<WithReflection>());
   builder.RegisterService((*service)->service());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {

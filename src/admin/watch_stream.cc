@@ -47,9 +47,10 @@ WatchStream::WatchStream(std::shared_ptr<WatchHub> hub, WatchView view,
       context_(context),
       view_(std::move(view)) {}
 
-// What is started on the call is started without the lock; `writing_` keeps the
-// call from being finished in between.
+// What is done to the call is done without the lock, because it may come back here;
+// `writing_` and `cancelling_` keep the call from being finished in between.
 void WatchStream::Tick() {
+  bool give_up = false;
   {
     absl::MutexLock lock(&mu_);
     if (phase_ != Phase::kWatching) return;
@@ -58,16 +59,30 @@ void WatchStream::Tick() {
       phase_ = Phase::kEnding;
       ending_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                              "the watcher doesn't read");
-      context_->TryCancel();
-      return;
+      cancelling_ = give_up = true;
+    } else {
+      std::optional<pb::WatchBreakersResponse> next = view_.Next();
+      if (!next) return;
+      message_ = *std::move(next);
+      writing_ = true;
+      write_began_ = std::chrono::steady_clock::now();
     }
-    std::optional<pb::WatchBreakersResponse> next = view_.Next();
-    if (!next) return;
-    message_ = *std::move(next);
-    writing_ = true;
-    write_began_ = std::chrono::steady_clock::now();
   }
+  if (give_up) return GiveUp();
   StartWrite(&message_);
+}
+
+void WatchStream::GiveUp() {
+  context_->TryCancel();
+  grpc::Status status;
+  {
+    absl::MutexLock lock(&mu_);
+    cancelling_ = false;
+    if (writing_) return;  // whose end ends the call
+    phase_ = Phase::kFinished;
+    status = ending_;
+  }
+  Finish(status);
 }
 
 void WatchStream::OnWriteDone(bool ok) {
@@ -75,9 +90,8 @@ void WatchStream::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mu_);
     writing_ = false;
-    if (ok && phase_ == Phase::kWatching) {
-      status = grpc::Status::OK;
-    } else {
+    if (cancelling_) return;
+    if (!ok || phase_ != Phase::kWatching) {
       if (phase_ == Phase::kWatching) ending_ = grpc::Status::CANCELLED;
       status = ending_;
       phase_ = Phase::kFinished;

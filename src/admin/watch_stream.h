@@ -47,16 +47,18 @@ class WatchStream : public grpc::ServerWriteReactor<pb::WatchBreakersResponse>,
   WatchStream(std::shared_ptr<WatchHub> hub, WatchView view, Duration patience,
               grpc::CallbackServerContext* context);
   void EndWith(grpc::Status status) ABSL_LOCKS_EXCLUDED(mu_);
+  void GiveUp() ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<WatchHub> hub_;
   const Duration patience_;
   std::shared_ptr<WatchStream> self_;  ///< until the call is over
   absl::Mutex mu_;
-  grpc::CallbackServerContext* const context_;  ///< while writing_
+  grpc::CallbackServerContext* const context_;  ///< while not finished
   WatchView view_ ABSL_GUARDED_BY(mu_);
   Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kWatching;
   grpc::Status ending_ ABSL_GUARDED_BY(mu_);
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  bool cancelling_ ABSL_GUARDED_BY(mu_) = false;
   Time write_began_ ABSL_GUARDED_BY(mu_);
   pb::WatchBreakersResponse message_ ABSL_GUARDED_BY(mu_);
 };

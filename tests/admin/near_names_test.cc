@@ -16,7 +16,7 @@ TEST(NearNamesTest, TheNearestComeFirst) {
                                           "stock:80", "dns:///payments:443"};
   EXPECT_THAT(NearNames("payments", names, 3),
               ElementsAre("dns:///payments:443", "payments:443"));
-  EXPECT_THAT(NearNames("paymenst:443", names, 1), ElementsAre("payments:443"));
+  EXPECT_THAT(NearNames("paymenst:443", names, 1), ElementsAre("payment:443"));
   EXPECT_THAT(NearNames("zzz", names, 3), IsEmpty());
   EXPECT_THAT(NearNames("x", {}, 3), IsEmpty());
 }

@@ -121,7 +121,7 @@ void AddMode(CLI::App* app, Options* options) {
          "OPEN (rejects everything), CLOSED (admits everything), SHADOW (only "
          "counts) or AUTO (as usual)")
       ->required()
-      ->check(CLI::IsMember(
+      ->transform(CLI::IsMember(
           {"OPEN", "CLOSED", "SHADOW", "AUTO", "FORCED_OPEN", "FORCED_CLOSED"},
           CLI::ignore_case));
 }

@@ -17,6 +17,7 @@ class AdminCallsTest : public AdminTest {
   void TearDown() override {
     backend().Reset();
     EXPECT_TRUE(Force(pb::AUTO).ok());
+    EXPECT_TRUE(Reset().ok());
   }
 };
 

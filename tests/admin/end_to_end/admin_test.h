@@ -69,6 +69,13 @@ class AdminTest : public testing::Test {
     pb::ForceModeResponse response;
     return stub_->ForceMode(With(token).get(), request, &response);
   }
+  grpc::Status Reset() {
+    pb::ResetBreakerRequest request;
+    *request.mutable_key() = Key();
+    request.set_reason("test");
+    pb::ResetBreakerResponse response;
+    return stub_->ResetBreaker(With(kChangeToken).get(), request, &response);
+  }
   grpc::Status List(const std::string& token,
                     pb::ListBreakersResponse* response) {
     return stub_->ListBreakers(With(token).get(), {}, response);

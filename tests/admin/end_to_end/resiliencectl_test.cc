@@ -24,6 +24,7 @@ class ResiliencectlTest : public AdminTest {
   void TearDown() override {
     backend().Reset();
     EXPECT_TRUE(Force(pb::AUTO).ok());
+    EXPECT_TRUE(Reset().ok());
   }
 
   /// As the owner of that token; "": by the Unix socket.
@@ -101,9 +102,9 @@ TEST_F(ResiliencectlTest, ForceAndResetChangeIt) {
 }
 
 TEST_F(ResiliencectlTest, ErrorsSayWhatIsWrong) {
-  const Finished unknown = Run("", {"get", "127.0.0.1:1"});
+  const Finished unknown = Run("", {"get", Target() + "0"});
   EXPECT_EQ(unknown.exit_status, 1);
-  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no breaker of 127.0.0.1:1"),
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no breaker of " + Target() + "0"),
                                  HasSubstr("did you mean: " + Target())));
   const Finished denied =
       Run(kReadToken, {"force", "OPEN", Target(), "--reason", "x"});
