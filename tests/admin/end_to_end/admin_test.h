@@ -41,6 +41,8 @@ class AdminTest : public testing::Test {
   static std::shared_ptr<grpc::Channel> NewChannel(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    // Flow control's windows stay as small as they begin.
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     return grpc::CreateCustomChannel(
         address, grpc::InsecureChannelCredentials(), arguments);
   }
@@ -61,11 +63,12 @@ class AdminTest : public testing::Test {
     key.set_target(backend().target());
     return key;
   }
-  grpc::Status Force(pb::Mode mode, const std::string& token = kChangeToken) {
+  grpc::Status Force(pb::Mode mode, const std::string& token = kChangeToken,
+                     const std::string& reason = "test") {
     pb::ForceModeRequest request;
     *request.mutable_key() = Key();
     request.set_mode(mode);
-    request.set_reason("test");
+    request.set_reason(reason);
     pb::ForceModeResponse response;
     return stub_->ForceMode(With(token).get(), request, &response);
   }

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "admin/end_to_end/admin_test.h"
@@ -28,6 +29,8 @@ class Watcher : public grpc::ClientReadReactor<pb::WatchBreakersResponse> {
     std::unique_lock<std::mutex> lock(mu_);
     over_.wait(lock, [this] { return done_; });
   }
+
+  void Read() { StartRead(&message_); }
 
   bool ready() const { return ready_; }
   bool saw_forced() const { return saw_forced_; }
@@ -142,8 +145,12 @@ TEST_F(WatchersTest, WhoDoesNotReadCostsLittleAndIsEnded) {
   const Subject::Stats before = StatsOf(20);
   // More than the log and gRPC's windows hold.
   constexpr int kTransitions = 3000;
+  const std::string long_reason(150, 'r');
   for (int i = 0; i < kTransitions; ++i) {
-    ASSERT_TRUE(Force(i % 2 == 0 ? pb::SHADOW : pb::AUTO).ok());
+    ASSERT_TRUE(
+        Force(i % 2 == 0 ? pb::SHADOW : pb::AUTO, kChangeToken, long_reason)
+            .ok());
+    if (i % 100 == 0) subject().TakeStats();  // and its log: a pipe is small
   }
   WaitUntil(
       [&] {
@@ -151,10 +158,14 @@ TEST_F(WatchersTest, WhoDoesNotReadCostsLittleAndIsEnded) {
                kTransitions;
       },
       "the transitions");
-  // They have taken nothing for 2 s.
+  // They take nothing for 2 s and more. What gRPC has taken for them comes before the
+  // news of their end.
+  std::this_thread::sleep_for(Scaled(seconds(4)));
+  for (const auto& watcher : silent) watcher->Read();
   WaitForAll(silent, "the end", [](const Watcher& w) { return w.done(); });
   for (const auto& watcher : silent) {
     EXPECT_EQ(watcher->code(), grpc::StatusCode::CANCELLED);
+    EXPECT_LT(watcher->transitions(), kTransitions);
   }
   EXPECT_FALSE(attentive.done());
   const Subject::Stats after = StatsOf(100);
