@@ -8,7 +8,7 @@ usage() {
 tests/run.sh [options]
 
   (none)            build, then all tests: unit, end_to_end, layering, package
-  --label LABEL     only tests with this label: unit, breaker, retry, metrics,
+  --label LABEL     only tests with this label: unit, breaker, retry, metrics, admin,
                     end_to_end, layering, package; may be given more than once
   --sanitize        the unit and end_to_end tests (or those of --label) twice: with
                     AddressSanitizer and UndefinedBehaviorSanitizer, then with
@@ -43,7 +43,7 @@ packages=(
   cmake ninja-build g++ ccache pkg-config
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libabsl-dev libgtest-dev libgmock-dev
-  prometheus-cpp-dev prometheus
+  prometheus-cpp-dev prometheus libcli11-dev
   clang clang-format clang-tidy libclang-rt-14-dev
   python3 python3-grpcio python3-protobuf)
 
@@ -111,7 +111,8 @@ sanitize() {
 
 tidy() {
   configure "$build" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
-  build "$build" grpc_resilience_interceptor  # generates the protos' headers
+  # They generate the protos' headers.
+  build "$build" grpc_resilience_interceptor grpc_resilience_admin_proto
   say "clang-tidy"
   find "$root/src" -name '*.cc' -print0 | sort -z |
     xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet

@@ -62,6 +62,10 @@ class BreakerRegistry {
   std::shared_ptr<CircuitBreaker> Find(const BreakerKey& key) const;
   /// Every breaker, in the order of the keys.
   std::vector<std::shared_ptr<CircuitBreaker>> List() const;
+  /// At most `most` of them, in the order of the keys: those after `after`, or the
+  /// first ones. For who looks at very many: the lock is held for these only.
+  std::vector<std::shared_ptr<CircuitBreaker>> ListAfter(
+      const std::optional<BreakerKey>& after, std::size_t most) const;
   std::size_t size() const;
 
   /// Asks the settings source again for every breaker; states stay.

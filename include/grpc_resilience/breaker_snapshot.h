@@ -48,6 +48,12 @@ struct ShadowCounts {
   std::uint64_t then_succeeded = 0;
 };
 
+/// What a snapshot is asked for.
+enum class SnapshotParts {
+  kAll,
+  kWithoutTransitions,  ///< for who looks at many: they are most of the work
+};
+
 /// All there is to see, read in one go. A value type.
 struct BreakerSnapshot {
   BreakerKey key;

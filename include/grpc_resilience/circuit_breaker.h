@@ -98,7 +98,7 @@ class CircuitBreaker {
 
   /// Whatever the mode says.
   State state() const;
-  BreakerSnapshot snapshot() const;
+  BreakerSnapshot snapshot(SnapshotParts parts = SnapshotParts::kAll) const;
   BreakerKey key() const;
 
   /// Back to CLOSED with nothing counted, by an operator. The mode stays.
@@ -129,6 +129,9 @@ class CircuitBreaker {
   void Reconfigure(const BreakerPolicy& policy,
                    const RetryThrottlePolicy& throttle);
   void Reconfigure(std::shared_ptr<const internal::BreakerContext> context);
+  /// For adapters: the settings in force.
+  std::shared_ptr<const internal::BreakerContext> context() const
+      ABSL_LOCKS_EXCLUDED(mu());
 
  private:
   friend class Permit;
@@ -147,8 +150,6 @@ class CircuitBreaker {
     return machine_.load(std::memory_order_acquire);
   }
   void ShowFlags(const internal::BreakerContext& context);
-  std::shared_ptr<const internal::BreakerContext> context() const
-      ABSL_LOCKS_EXCLUDED(mu());
   /// Nothing would be lost with it: CLOSED in AUTO.
   bool MayBeForgotten(TimePoint now) const;
 

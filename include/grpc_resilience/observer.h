@@ -84,6 +84,9 @@ struct NoticeEvent {
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
+  /// False: only OnTransition and OnNotice are wanted, and calls take no time for
+  /// it. Asked once, when the observer is added.
+  virtual bool HearsCalls() const { return true; }
   virtual void OnAttemptEnd(const AttemptEvent& /*event*/) {}
   virtual void OnCallEnd(const CallEvent& /*event*/) {}
   virtual void OnBudgetRefusal(const BudgetRefusalEvent& /*event*/) {}

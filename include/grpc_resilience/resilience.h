@@ -70,6 +70,9 @@ class Resilience {
 
   /// From the next call on.
   void AddObserver(std::shared_ptr<CallObserver> observer);
+  /// It hears nothing of what begins from now on; calls and events under way may
+  /// still tell it.
+  void RemoveObserver(const CallObserver* observer);
 
   /// What it was created or last updated with. Never null.
   std::shared_ptr<const Config> config() const;
@@ -129,6 +132,7 @@ class Resilience {
                          std::string_view method) const;
 
   using Observers = std::vector<std::shared_ptr<CallObserver>>;
+  /// Those that hear of calls.
   std::shared_ptr<const Observers> observers() const;
 
   /// Tells the observers, in order, off the caller's thread where there is an

@@ -28,7 +28,8 @@ OperatorMode BreakerMachine::ModeAt(TimePoint now) const {
   return mode_.At(now);
 }
 
-BreakerSnapshot BreakerMachine::snapshot(TimePoint now) const {
+BreakerSnapshot BreakerMachine::snapshot(TimePoint now,
+                                         SnapshotParts parts) const {
   BreakerSnapshot snapshot;
   snapshot.key = identity_.key();
   for (std::size_t i = 0; i < kIgnoredCauses; ++i) {
@@ -69,7 +70,7 @@ BreakerSnapshot BreakerMachine::snapshot(TimePoint now) const {
   }
   snapshot.rejected = open_line_.rejected.load(std::memory_order_relaxed);
   if (last_failure_ != nullptr) snapshot.last_failure = *last_failure_;
-  snapshot.transitions = history_;
+  if (parts == SnapshotParts::kAll) snapshot.transitions = history_;
   return snapshot;
 }
 

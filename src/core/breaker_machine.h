@@ -87,7 +87,8 @@ class BreakerMachine {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   Rejection rejection(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
-  BreakerSnapshot snapshot(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
+  BreakerSnapshot snapshot(TimePoint now, SnapshotParts parts) const
+      ABSL_LOCKS_EXCLUDED(mu_);
   OperatorMode ModeAt(TimePoint now) const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Need no lock:

@@ -65,6 +65,17 @@ std::vector<std::shared_ptr<CircuitBreaker>> BreakerRegistry::List() const {
   return {breakers_.begin(), breakers_.end()};
 }
 
+std::vector<std::shared_ptr<CircuitBreaker>> BreakerRegistry::ListAfter(
+    const std::optional<BreakerKey>& after, std::size_t most) const {
+  std::vector<std::shared_ptr<CircuitBreaker>> breakers;
+  absl::ReaderMutexLock lock(&mu_);
+  auto next = after ? breakers_.upper_bound(*after) : breakers_.begin();
+  for (; next != breakers_.end() && breakers.size() < most; ++next) {
+    breakers.push_back(*next);
+  }
+  return breakers;
+}
+
 std::size_t BreakerRegistry::size() const {
   absl::ReaderMutexLock lock(&mu_);
   return breakers_.size();

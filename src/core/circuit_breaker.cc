@@ -205,9 +205,9 @@ State CircuitBreaker::state() const { return LoadWord(hot_).state(); }
 
 BreakerKey CircuitBreaker::key() const { return identity_->key(); }
 
-BreakerSnapshot CircuitBreaker::snapshot() const {
+BreakerSnapshot CircuitBreaker::snapshot(SnapshotParts parts) const {
   if (const BreakerMachine* const machine = MachineIfAny()) {
-    return machine->snapshot(machine->clock().Now());
+    return machine->snapshot(machine->clock().Now(), parts);
   }
   BreakerSnapshot snapshot;  // never anything but CLOSED
   snapshot.key = key();

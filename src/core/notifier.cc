@@ -1,6 +1,31 @@
 #include "core/notifier.h"
 
+#include <algorithm>
+
 namespace grpc_resilience::internal {
+namespace {
+
+using ObserversPtr = std::shared_ptr<const Notifier::Observers>;
+
+ObserversPtr With(const ObserversPtr& observers,
+                  const std::shared_ptr<CallObserver>& added) {
+  auto more = std::make_shared<Notifier::Observers>(*observers);
+  more->push_back(added);
+  return more;
+}
+
+ObserversPtr Without(const ObserversPtr& observers,
+                     const CallObserver* removed) {
+  auto fewer = std::make_shared<Notifier::Observers>(*observers);
+  const auto gone = std::remove_if(
+      fewer->begin(), fewer->end(),
+      [&](const auto& observer) { return observer.get() == removed; });
+  if (gone == fewer->end()) return observers;
+  fewer->erase(gone, fewer->end());
+  return fewer;
+}
+
+}  // namespace
 
 void Notifier::UseExecutor(Executor executor) {
   absl::MutexLock lock(&mu_);
@@ -8,15 +33,32 @@ void Notifier::UseExecutor(Executor executor) {
 }
 
 void Notifier::AddObserver(std::shared_ptr<CallObserver> observer) {
+  const bool hears_calls = observer->HearsCalls();
   absl::MutexLock lock(&mu_);
-  auto observers = std::make_shared<Observers>(*observers_);
-  observers->push_back(std::move(observer));
-  observers_ = std::move(observers);
+  observers_ = With(observers_, observer);
+  if (hears_calls) call_observers_ = With(call_observers_, observer);
+}
+
+bool Notifier::RemoveObserver(const CallObserver* observer) {
+  // Let go after the lock: an observer may end with them.
+  ObserversPtr before;
+  ObserversPtr call_before;
+  absl::MutexLock lock(&mu_);
+  before = observers_;
+  call_before = call_observers_;
+  observers_ = Without(before, observer);
+  call_observers_ = Without(call_before, observer);
+  return observers_ != before;
 }
 
 std::shared_ptr<const Notifier::Observers> Notifier::observers() const {
   absl::ReaderMutexLock lock(&mu_);
   return observers_;
+}
+
+std::shared_ptr<const Notifier::Observers> Notifier::call_observers() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return call_observers_;
 }
 
 void Notifier::OnTransition(const TransitionEvent& event) {

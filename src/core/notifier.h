@@ -34,8 +34,12 @@ class Notifier : public TransitionSink,
   void UseExecutor(Executor executor);
   /// Hears of what happens from now on.
   void AddObserver(std::shared_ptr<CallObserver> observer);
+  /// False: it wasn't there.
+  bool RemoveObserver(const CallObserver* observer);
   /// Never null.
   std::shared_ptr<const Observers> observers() const;
+  /// Those that hear of calls; never null.
+  std::shared_ptr<const Observers> call_observers() const;
 
   void OnTransition(const TransitionEvent& event) override;
   void OnNotice(NoticeEvent notice);
@@ -55,6 +59,8 @@ class Notifier : public TransitionSink,
   mutable absl::Mutex mu_;
   Executor executor_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<const Observers> observers_ ABSL_GUARDED_BY(mu_) =
+      std::make_shared<const Observers>();
+  std::shared_ptr<const Observers> call_observers_ ABSL_GUARDED_BY(mu_) =
       std::make_shared<const Observers>();
   std::deque<Entry> queue_ ABSL_GUARDED_BY(mu_);
   Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kIdle;

@@ -96,6 +96,11 @@ void Resilience::AddObserver(std::shared_ptr<CallObserver> observer) {
   version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
+void Resilience::RemoveObserver(const CallObserver* observer) {
+  if (!notifier_->RemoveObserver(observer)) return;
+  version_.fetch_add(1, std::memory_order_acq_rel);
+}
+
 std::shared_ptr<const Config> Resilience::config() const {
   const std::shared_ptr<const PolicyTable> table = policies();
   return {table, &table->config()};
@@ -193,7 +198,7 @@ Resilience::ResolvedPolicy Resilience::Resolve(std::string_view target,
 }
 
 std::shared_ptr<const Resilience::Observers> Resilience::observers() const {
-  return notifier_->observers();
+  return notifier_->call_observers();
 }
 
 void Resilience::Notify(NoticeEvent notice) {

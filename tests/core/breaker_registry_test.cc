@@ -83,6 +83,35 @@ TEST_F(BreakerRegistryTest, ListsInTheOrderOfKeys) {
   EXPECT_EQ(Targets(), (std::vector<std::string>{"a", "b", "c"}));
 }
 
+TEST_F(BreakerRegistryTest, ListsAPartAfterAKeyThatNeedNotBeThere) {
+  const auto targets_after = [&](const std::optional<BreakerKey>& after,
+                                 std::size_t most) {
+    std::vector<std::string> targets;
+    for (const BreakerPtr& breaker : registry_.ListAfter(after, most)) {
+      targets.push_back(breaker->key().target);
+    }
+    return targets;
+  };
+  using Targets = std::vector<std::string>;
+  Get("c");
+  Get("a");
+  Get("b");
+  EXPECT_EQ(targets_after(std::nullopt, 2), (Targets{"a", "b"}));
+  EXPECT_EQ(targets_after(BreakerKey{"b", ""}, 2), Targets{"c"});
+  EXPECT_EQ(targets_after(BreakerKey{"aa", ""}, 1), Targets{"b"});
+  EXPECT_EQ(targets_after(BreakerKey{"c", ""}, 2), Targets{});
+}
+
+TEST_F(BreakerRegistryTest, ASnapshotMayLeaveTransitionsOut) {
+  const BreakerPtr breaker = Get("a");
+  Trip(*breaker);
+  EXPECT_EQ(breaker->snapshot().transitions.size(), 1u);
+  const BreakerSnapshot without =
+      breaker->snapshot(SnapshotParts::kWithoutTransitions);
+  EXPECT_EQ(without.transitions.size(), 0u);
+  EXPECT_EQ(without.state, State::kOpen);
+}
+
 TEST_F(BreakerRegistryTest, DropsTheOldestIdleBreakerBeyondTheCap) {
   Get("a");
   Get("b");

@@ -192,5 +192,37 @@ TEST(NotifierTest, SeveralThreadsAreServedOneEventAtATime) {
   }
 }
 
+TEST(NotifierTest, ARemovedObserverHearsNothingMore) {
+  const auto notifier = std::make_shared<Notifier>(nullptr);
+  const auto stays = std::make_shared<RecordingObserver>();
+  const auto goes = std::make_shared<RecordingObserver>();
+  notifier->AddObserver(stays);
+  notifier->AddObserver(goes);
+  notifier->OnTransition(Transition(1));
+  EXPECT_TRUE(notifier->RemoveObserver(goes.get()));
+  EXPECT_FALSE(notifier->RemoveObserver(goes.get()));
+  notifier->OnTransition(Transition(2));
+  EXPECT_EQ(Generations(*stays), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(Generations(*goes), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(goes.use_count(), 1);
+}
+
+class TransitionsOnly : public RecordingObserver {
+ public:
+  bool HearsCalls() const override { return false; }
+};
+
+TEST(NotifierTest, CallsPayOnlyForWhoHearsThem) {
+  const auto notifier = std::make_shared<Notifier>(nullptr);
+  const auto quiet = std::make_shared<TransitionsOnly>();
+  notifier->AddObserver(quiet);
+  EXPECT_TRUE(notifier->call_observers()->empty());
+  EXPECT_EQ(notifier->observers()->size(), 1u);
+  notifier->OnTransition(Transition(1));
+  EXPECT_EQ(Generations(*quiet), (std::vector<std::uint64_t>{1}));
+  notifier->AddObserver(std::make_shared<RecordingObserver>());
+  EXPECT_EQ(notifier->call_observers()->size(), 1u);
+}
+
 }  // namespace
 }  // namespace grpc_resilience::internal

@@ -1,3 +1,5 @@
+#include <grpc_resilience/admin/v1/admin.grpc.pb.h>
+#include <grpc_resilience/admin_server.h>
 #include <grpc_resilience/channel.h>
 #include <grpc_resilience/resilience.h>
 #include <grpc_resilience/service_config.h>
@@ -30,6 +32,17 @@ int main() {
     std::cerr << resilience.status() << "\n";
     return 1;
   }
+  grpc_resilience::AdminServerOptions options;
+  options.service.authoriser = grpc_resilience::LocalReadOnlyAuthoriser();
+  auto admin =
+      grpc_resilience::AdminServer::Start(*resilience, std::move(options));
+  if (!admin.ok()) {
+    std::cerr << admin.status() << "\n";
+    return 1;
+  }
+  const grpc_resilience::admin::v1::ListBreakersRequest request;
+  if (request.page_size() != 0) return 1;
+
   // Nothing connects before the first call.
   const auto channel =
       grpc_resilience::CreateChannel(*std::move(resilience), "localhost:1",
