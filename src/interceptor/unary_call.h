@@ -32,6 +32,7 @@
 #include "interceptor/call_plan.h"
 #include "interceptor/call_result.h"
 #include "interceptor/context_access.h"
+#include "interceptor/fallback_run.h"
 #include "interceptor/held_passes.h"
 #include "interceptor/message_identity.h"
 #include "interceptor/own_call_limit.h"
@@ -44,6 +45,7 @@ namespace grpc_resilience::internal {
 class UnaryCall final : public grpc::experimental::Interceptor,
                         private Attempt::Owner,
                         private OwnCallLimit::Owner,
+                        private FallbackRun::Owner,
                         private ParentWatch::Owner {
  public:
   /// `place` is empty where the channel's list can't be looked into.
@@ -91,7 +93,18 @@ class UnaryCall final : public grpc::experimental::Interceptor,
                       const Attempt::Metadata* trailing,
                       const google::protobuf::MessageLite* response);
   void Finish();
+  void Conclude();
   void Deliver();
+
+  // Fallbacks (unary_call_fallback.cc).
+  /// After the session's kFinish, with the status that the caller would get.
+  bool MayFallBack(grpc::StatusCode code) const;
+  /// False: they are at it, and OnFallbackOver comes.
+  bool AskFallbacks();
+  void OnFallbackOver() override;
+  void UseFallback(FallbackRun* run);
+  /// A call that succeeded; `attempt` is null for the caller's own.
+  void KeepResponse(Pass pass, const Attempt* attempt);
 
   const std::shared_ptr<const CallPlan> plan_;
   grpc::ClientContext* const context_;
@@ -118,6 +131,8 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   std::optional<OwnCallLimit> own_call_limit_;
   Pass own_end_ = nullptr;  // waits for own_call_limit_
   std::unique_ptr<Reissue> reissue_;
+  bool has_fallbacks_ = false;
+  Deadline overall_deadline_;  // only with fallbacks
   CallResult result_;
 
   CallMutex mu_;
@@ -126,6 +141,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   Attempt* running_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool waiting_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<FallbackRun> fallback_run_ ABSL_GUARDED_BY(mu_);
   Timer::Id timer_id_ ABSL_GUARDED_BY(mu_) = 0;
   bool watching_parent_ ABSL_GUARDED_BY(mu_) = false;
   /// Events that must come before the result may be handed over.

@@ -167,7 +167,6 @@ void UnaryCall::Finish() {
   Attempt* attempt = nullptr;
   if (reissue_->attempt) attempt = &*reissue_->attempt;
   const grpc::Status* own_status = nullptr;
-  bool stop_watch = false;
   {
     CallLock lock(&mu_);
     if (mode_.load(std::memory_order_relaxed) == Mode::kWatched) {
@@ -179,10 +178,21 @@ void UnaryCall::Finish() {
       result_.OverrideStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED,
                                           "Deadline Exceeded"));
     }
+  }
+  if (has_fallbacks_ && result_.status().ok()) KeepResponse(nullptr, attempt);
+  if (MayFallBack(result_.status().error_code()) && !AskFallbacks()) return;
+  Conclude();
+}
+
+void UnaryCall::Conclude() {
+  bool stop_watch = false;
+  {
+    CallLock lock(&mu_);
     stop_watch = watching_parent_;
     if (stop_watch) before_delivery_ = 2;  // its end, and the return of Stop
   }
-  TellCallEnd(*plan_, *session_, result_.status().error_code(), call_start_);
+  TellCallEnd(*plan_, *session_, result_.code_of_call(), call_start_,
+              result_.fallback_kind());
   if (stop_watch) {
     reissue_->watch->Stop();
     CallLock lock(&mu_);
