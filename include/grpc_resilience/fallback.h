@@ -139,8 +139,9 @@ class FallbackSource {
   virtual std::vector<std::string> Faults() const { return {}; }
 };
 
-/// Request metadata by which a call does without fallbacks; taken out before the
-/// wire on protected channels. For sources that make calls themselves.
+/// Request metadata by which a call is answered by no fallback; its good response is
+/// kept all the same. Taken out before the wire on protected channels. For sources
+/// that make calls themselves.
 inline constexpr char kWithoutFallbacksKey[] =
     "grpc-resilience-without-fallbacks";
 

@@ -145,7 +145,8 @@ void UnaryCall::Reject(Pass pass) {
 
 void UnaryCall::ApplyOverride(Pass pass, std::optional<Duration>* timeout) {
   const CallOverride override = TakeOverride(pass->GetSendInitialMetadata());
-  has_fallbacks_ = plan_->fallback != nullptr && !override.without_fallbacks;
+  has_fallbacks_ = plan_->fallback != nullptr;
+  without_fallbacks_ = override.without_fallbacks;
   if (override.empty()) return;
   own_plan_ = std::make_unique<OwnPlan>(plan_->session, override);
   if (override.options.timeout) *timeout = override.options.timeout;

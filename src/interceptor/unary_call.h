@@ -132,6 +132,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   Pass own_end_ = nullptr;  // waits for own_call_limit_
   std::unique_ptr<Reissue> reissue_;
   bool has_fallbacks_ = false;
+  bool without_fallbacks_ = false;  // none is asked; responses are kept
   Deadline overall_deadline_;  // only with fallbacks
   CallResult result_;
 

@@ -10,7 +10,7 @@
 namespace grpc_resilience::internal {
 
 bool UnaryCall::MayFallBack(grpc::StatusCode code) const {
-  if (!has_fallbacks_) return false;
+  if (!has_fallbacks_ || without_fallbacks_) return false;
   EndedCall call;
   call.code = code;
   call.reason = session_->reason();
