@@ -89,11 +89,15 @@ void QueueWorker::UseChannel(const std::string& target,
 }
 
 void QueueWorker::Stop() {
+  std::vector<std::shared_ptr<Delivery>> under_way;
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
-    for (auto& [id, delivery] : under_way_) delivery->Cancel();
+    for (const auto& entry : under_way_) under_way.push_back(entry.second);
   }
+  // Not under the lock: the end may come within Cancel, on this thread.
+  for (const auto& delivery : under_way) delivery->Cancel();
+  under_way.clear();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -105,7 +109,7 @@ CallQueue::Stats QueueWorker::stats() const {
 void QueueWorker::Loop() {
   for (;;) {
     std::vector<QueuePut> puts;
-    std::deque<std::unique_ptr<Delivery>> ended;
+    std::deque<std::shared_ptr<Delivery>> ended;
     bool stopping = false;
     {
       absl::MutexLock lock(&mu_);
@@ -123,7 +127,7 @@ void QueueWorker::Loop() {
         if (under_way_.empty()) return;
         // The last ones are on their way back.
         mu_.Await(absl::Condition(
-            +[](std::deque<std::unique_ptr<Delivery>>* back) {
+            +[](std::deque<std::shared_ptr<Delivery>>* back) {
               return !back->empty();
             },
             &ended_));
@@ -131,7 +135,7 @@ void QueueWorker::Loop() {
       }
     }
     if (!puts.empty()) Store(std::move(puts));
-    for (auto& delivery : ended) Settle(std::move(delivery));
+    for (const auto& delivery : ended) Settle(*delivery);
     if (!stopping) StartDeliveries();
   }
 }
@@ -210,25 +214,32 @@ QueuedRequest QueueWorker::MakeRequest(const FailedCall& call,
 
 void QueueWorker::Answer(const std::vector<QueuePut>& puts,
                          const QueueStore::Ids& ids) {
+  {
+    absl::MutexLock lock(&mu_);
+    stats_.queued += static_cast<std::int64_t>(ids.size());
+  }
   QueueStore::Ids unheard;
   for (std::size_t i = 0; i < puts.size(); ++i) {
     const bool heard = puts[i].reply.Answer(FallbackAnswer::Response(
         puts[i].response, puts[i].type, absl::StrCat("id=", ids[i])));
     if (!heard) unheard.push_back(ids[i]);
   }
-  if (!unheard.empty()) NoteError(store_->Withdraw(unheard));
+  if (unheard.empty()) return;
+  NoteError(store_->Withdraw(unheard));
   absl::MutexLock lock(&mu_);
-  stats_.queued += static_cast<std::int64_t>(ids.size() - unheard.size());
+  stats_.queued -= static_cast<std::int64_t>(unheard.size());
 }
 
 void QueueWorker::Refuse(const std::vector<QueuePut>& puts,
                          const std::string& why) {
+  {
+    absl::MutexLock lock(&mu_);
+    stats_.refused += static_cast<std::int64_t>(puts.size());
+  }
   for (const QueuePut& put : puts) {
     put.reply.Answer(
         FallbackAnswer::Declined(absl::StrCat("not queued: ", why)));
   }
-  absl::MutexLock lock(&mu_);
-  stats_.refused += static_cast<std::int64_t>(puts.size());
 }
 
 // --- Delivering
@@ -269,14 +280,15 @@ void QueueWorker::StartDeliveries() {
 void QueueWorker::Deliver(QueueEntry entry,
                           const std::shared_ptr<grpc::Channel>& channel) {
   const std::int64_t id = entry.id;
-  auto delivery = std::make_unique<Delivery>(std::move(entry), channel);
-  Delivery* const started = delivery.get();
+  const auto delivery = std::make_shared<Delivery>(std::move(entry), channel);
+  bool stopping = false;
   {
     absl::MutexLock lock(&mu_);
-    under_way_[id] = std::move(delivery);
-    if (stopping_) started->Cancel();
+    under_way_[id] = delivery;
+    stopping = stopping_;
   }
-  started->Start(options_.delivery_timeout, [this, id] {
+  if (stopping) delivery->Cancel();
+  delivery->Start(options_.delivery_timeout, [this, id] {
     absl::MutexLock lock(&mu_);
     const auto found = under_way_.find(id);
     ended_.push_back(std::move(found->second));
@@ -284,11 +296,11 @@ void QueueWorker::Deliver(QueueEntry entry,
   });
 }
 
-void QueueWorker::Settle(std::unique_ptr<Delivery> ended) {
-  const QueueEntry& entry = ended->entry();
-  const std::string error = ended->error();
+void QueueWorker::Settle(const Delivery& ended) {
+  const QueueEntry& entry = ended.entry();
+  const std::string error = ended.error();
   next_look_ = absl::InfinitePast();  // there is room for another one
-  DeliveryResult result = ended->result();
+  DeliveryResult result = ended.result();
   bool stopping = false;
   {
     absl::MutexLock lock(&mu_);

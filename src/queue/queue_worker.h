@@ -61,7 +61,7 @@ class QueueWorker {
   QueuedRequest MakeRequest(const FailedCall& call, WallTime now) const;
   void Answer(const std::vector<QueuePut>& puts, const QueueStore::Ids& ids);
   void Refuse(const std::vector<QueuePut>& puts, const std::string& why);
-  void Settle(std::unique_ptr<Delivery> ended);
+  void Settle(const Delivery& ended);
   void StartDeliveries();
   void Deliver(QueueEntry entry, const std::shared_ptr<grpc::Channel>& channel);
   void NoteError(const absl::Status& status);
@@ -78,8 +78,8 @@ class QueueWorker {
 
   mutable absl::Mutex mu_;
   std::deque<QueuePut> puts_ ABSL_GUARDED_BY(mu_);
-  std::deque<std::unique_ptr<Delivery>> ended_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<std::int64_t, std::unique_ptr<Delivery>> under_way_
+  std::deque<std::shared_ptr<Delivery>> ended_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::int64_t, std::shared_ptr<Delivery>> under_way_
       ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::weak_ptr<grpc::Channel>> channels_
       ABSL_GUARDED_BY(mu_);
