@@ -2,6 +2,7 @@
 // two processes deliver one request at the same time.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,11 @@ class ClientProcess {
     kill(pid_, SIGKILL);
     Wait();
   }
+  /// Until it has said something; not for ever.
+  void AwaitOutput() const {
+    pollfd waiting = {output_, POLLIN, 0};
+    poll(&waiting, 1, 20000);
+  }
   int Wait() {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -190,14 +196,17 @@ TEST_F(FallbackQueueCrashTest, NothingAcknowledgedIsLost) {
   std::set<std::string> queued;
   std::set<std::string> done;
   int deaths_with_queued = 0;
+  service_.SetWork(3);
   for (int round = 0; round < Kills(); ++round) {
     // Every third one may be killed while it delivers.
     service_.SetDown(round % 3 != 0);
     ClientProcess client(
         {file_.path(), target(), "r" + std::to_string(round) + "-", "100000"});
-    const auto time = std::uniform_int_distribution<int>(0, 400)(random);
-    std::this_thread::sleep_for(
-        milliseconds(static_cast<int>(time * TimeFactor())));
+    // Most are killed at their work, some while they start.
+    if (round % 5 != 0) client.AwaitOutput();
+    const int most = round % 5 != 0 ? 120 : 400;
+    const auto time = std::uniform_int_distribution<int>(0, most)(random);
+    std::this_thread::sleep_for(milliseconds(time));
     client.Kill();
     bool any = false;
     for (const auto& [what, key] : client.Lines()) {
@@ -206,6 +215,7 @@ TEST_F(FallbackQueueCrashTest, NothingAcknowledgedIsLost) {
     }
     if (any) ++deaths_with_queued;
   }
+  service_.SetWork(0);
   service_.SetDown(false);
   ClientProcess drain({file_.path(), target(), "-", "0"});
   EXPECT_EQ(drain.Wait(), 0);

@@ -217,12 +217,10 @@ TEST_P(QueueDeliveryTest, ThroughTheBreaker) {
 // A queue that ends while it delivers gives its leases back.
 TEST_P(QueueDeliveryTest, EndsWhileItDelivers) {
   Use();
-  backend().SetGlobalFault(GlobalFault::FAIL);
-  EchoRequest request = NewRequest();
-  request.mutable_script()->set_hang_times(-1);
+  EchoRequest request = FailingRequest(1);
+  request.mutable_script()->set_hang_from(2);
   EchoResponse response;
   ASSERT_TRUE(Call(request, &response).status.ok());
-  backend().SetGlobalFault(GlobalFault::NONE);
   Deliver();
   WaitUntil([&] { return Hits(request).running() == 1; }, "under way");
   queue_.reset();
