@@ -133,7 +133,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   std::unique_ptr<Reissue> reissue_;
   bool has_fallbacks_ = false;
   bool without_fallbacks_ = false;  // none is asked; responses are kept
-  Deadline overall_deadline_;  // only with fallbacks
+  Deadline overall_deadline_;       // only with fallbacks
   CallResult result_;
 
   CallMutex mu_;

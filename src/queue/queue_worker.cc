@@ -8,37 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpc_resilience/random.h"
+#include "queue/wall_time.h"
 
 namespace grpc_resilience::internal {
 namespace {
 
 constexpr std::size_t kMaxWaitingPuts = 1000;
 constexpr std::size_t kPutsPerCommit = 100;
-// After a rejection, until the breaker is asked again.
-constexpr std::chrono::milliseconds kPause(250);
-constexpr std::chrono::seconds kLeaseBeyondTimeout(5);
-
-WallTime Now() {
-  return std::chrono::time_point_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now());
-}
-
-std::chrono::milliseconds ToMs(Duration time) {
-  return std::chrono::ceil<std::chrono::milliseconds>(time);
-}
 
 // Nobody else's, neither in another process nor in one that comes after this.
 std::string MakeOwner() {
   return absl::StrCat(getpid(), "-", absl::Hex(Random::Real().Bits()));
-}
-
-Duration BackoffAfter(const BackoffPolicy& policy, int failures) {
-  Backoff backoff(policy);
-  Duration wait{0};
-  for (int i = 0; i < std::min(failures, 64); ++i) {
-    wait = backoff.Next(Random::Real());
-  }
-  return wait;
 }
 
 }  // namespace
@@ -146,9 +126,6 @@ void QueueWorker::NoteError(const absl::Status& status) {
   stats_.last_store_error = std::string(status.message());
 }
 
-// --- Storing
-// ------------------------------------------------------------------
-
 void QueueWorker::Store(std::vector<QueuePut> puts) {
   // Whoever has gone has been told that the call failed.
   puts.erase(
@@ -157,7 +134,7 @@ void QueueWorker::Store(std::vector<QueuePut> puts) {
       puts.end());
   if (puts.empty()) return;
   if (!HasRoom(puts.size())) return Refuse(puts, "the queue is full");
-  const WallTime now = Now();
+  const WallTime now = WallNow();
   std::vector<QueuedRequest> requests;
   requests.reserve(puts.size());
   for (const QueuePut& put : puts) {
@@ -240,102 +217,6 @@ void QueueWorker::Refuse(const std::vector<QueuePut>& puts,
     put.reply.Answer(
         FallbackAnswer::Declined(absl::StrCat("not queued: ", why)));
   }
-}
-
-// --- Delivering
-// ---------------------------------------------------------------
-
-void QueueWorker::StartDeliveries() {
-  const absl::Time now = absl::Now();
-  if (now < next_look_) return;
-  next_look_ = now + absl::FromChrono(options_.poll_interval);
-  std::map<std::string, std::weak_ptr<grpc::Channel>> channels;
-  int room = options_.max_in_flight;
-  {
-    absl::MutexLock lock(&mu_);
-    channels = channels_;
-    room -= static_cast<int>(under_way_.size());
-  }
-  for (const auto& [target, weak] : channels) {
-    const std::shared_ptr<grpc::Channel> channel = weak.lock();
-    if (room <= 0 || channel == nullptr) continue;
-    if (const auto paused = paused_until_.find(target);
-        paused != paused_until_.end() && now < paused->second) {
-      next_look_ = std::min(next_look_, paused->second);
-      continue;
-    }
-    const WallTime wall = Now();
-    auto leased = store_->Lease(
-        target, owner_, wall,
-        wall + ToMs(options_.delivery_timeout) + kLeaseBeyondTimeout, room);
-    if (!leased.ok()) {
-      NoteError(leased.status());
-      continue;
-    }
-    room -= static_cast<int>(leased->size());
-    for (QueueEntry& entry : *leased) Deliver(std::move(entry), channel);
-  }
-}
-
-void QueueWorker::Deliver(QueueEntry entry,
-                          const std::shared_ptr<grpc::Channel>& channel) {
-  const std::int64_t id = entry.id;
-  const auto delivery = std::make_shared<Delivery>(std::move(entry), channel);
-  bool stopping = false;
-  {
-    absl::MutexLock lock(&mu_);
-    under_way_[id] = delivery;
-    stopping = stopping_;
-  }
-  if (stopping) delivery->Cancel();
-  delivery->Start(options_.delivery_timeout, [this, id] {
-    absl::MutexLock lock(&mu_);
-    const auto found = under_way_.find(id);
-    ended_.push_back(std::move(found->second));
-    under_way_.erase(found);
-  });
-}
-
-void QueueWorker::Settle(const Delivery& ended) {
-  const QueueEntry& entry = ended.entry();
-  const std::string error = ended.error();
-  next_look_ = absl::InfinitePast();  // there is room for another one
-  DeliveryResult result = ended.result();
-  bool stopping = false;
-  {
-    absl::MutexLock lock(&mu_);
-    stopping = stopping_;
-  }
-  if (result == DeliveryResult::kAgain &&
-      entry.deliveries + 1 >= options_.max_deliveries && !stopping) {
-    result = DeliveryResult::kNever;
-  }
-  absl::StatusOr<bool> settled = false;
-  switch (result) {
-    case DeliveryResult::kDone:
-      settled = store_->Complete(entry);
-      break;
-    case DeliveryResult::kRejected:
-      paused_until_[entry.target] = absl::Now() + absl::FromChrono(kPause);
-      settled = store_->Retry(entry, Now() + kPause, false, error);
-      break;
-    case DeliveryResult::kAgain:
-      settled = store_->Retry(
-          entry,
-          Now() + ToMs(stopping ? Duration::zero()
-                                : BackoffAfter(options_.backoff,
-                                               entry.deliveries + 1)),
-          !stopping, error);
-      break;
-    case DeliveryResult::kNever:
-      settled = store_->Bury(entry, error);
-      break;
-  }
-  NoteError(settled.status());
-  absl::MutexLock lock(&mu_);
-  if (result == DeliveryResult::kDone) ++stats_.delivered;
-  if (result == DeliveryResult::kAgain) ++stats_.failed;
-  if (result == DeliveryResult::kNever) ++stats_.failed, ++stats_.buried;
 }
 
 }  // namespace grpc_resilience::internal

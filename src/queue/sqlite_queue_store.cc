@@ -1,89 +1,20 @@
 #include "grpc_resilience/sqlite_queue_store.h"
 
 #include <cstddef>
-#include <cstring>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "queue/queue_row.h"
 #include "queue/sqlite_database.h"
 
 namespace grpc_resilience {
 namespace {
 
+using internal::Ms;
 using internal::SqliteDatabase;
 using internal::SqliteStatement;
 using internal::SqliteTransaction;
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
-// Of one entry, in the order of MakeEntry.
-constexpr char kColumns[] =
-    "id, target, method, request, metadata, ordering_key, queued_ms, "
-    "expires_ms, not_before_ms, deliveries, last_error, dead, owner, "
-    "leased_until_ms, fence";
-
-std::int64_t Ms(WallTime time) { return time.time_since_epoch().count(); }
-WallTime FromMs(std::int64_t ms) {
-  return WallTime(std::chrono::milliseconds(ms));
-}
-
-// --- Metadata as one blob: each text after its size.
-
-void AddText(std::string_view text, std::string* blob) {
-  const auto size = static_cast<std::uint32_t>(text.size());
-  blob->append(reinterpret_cast<const char*>(&size), sizeof size);
-  blob->append(text);
-}
-
-std::string ToBlob(const Metadata& metadata) {
-  std::string blob;
-  for (const auto& [key, value] : metadata) {
-    AddText(key, &blob);
-    AddText(value, &blob);
-  }
-  return blob;
-}
-
-bool TakeText(std::string_view* blob, std::string* text) {
-  std::uint32_t size = 0;
-  if (blob->size() < sizeof size) return false;
-  std::memcpy(&size, blob->data(), sizeof size);
-  blob->remove_prefix(sizeof size);
-  if (blob->size() < size) return false;
-  *text = std::string(blob->substr(0, size));
-  blob->remove_prefix(size);
-  return true;
-}
-
-Metadata FromBlob(std::string_view blob) {
-  Metadata metadata;
-  std::string key;
-  std::string value;
-  while (TakeText(&blob, &key) && TakeText(&blob, &value)) {
-    metadata.emplace_back(std::move(key), std::move(value));
-  }
-  return metadata;
-}
-
-QueueEntry MakeEntry(const SqliteStatement& row) {
-  QueueEntry entry;
-  entry.id = row.Number(0);
-  entry.target = row.Bytes(1);
-  entry.method = row.Bytes(2);
-  entry.request = row.Bytes(3);
-  entry.metadata = FromBlob(row.Bytes(4));
-  entry.ordering_key = row.Bytes(5);
-  entry.queued = FromMs(row.Number(6));
-  entry.expires = FromMs(row.Number(7));
-  entry.not_before = FromMs(row.Number(8));
-  entry.deliveries = static_cast<int>(row.Number(9));
-  entry.last_error = row.Bytes(10);
-  entry.dead = row.Number(11) != 0;
-  entry.owner = row.Bytes(12);
-  entry.leased_until = FromMs(row.Number(13));
-  entry.fence = row.Number(14);
-  return entry;
-}
+using internal::ToBlob;
 
 absl::StatusOr<std::vector<QueueEntry>> ReadEntries(SqliteStatement* rows) {
   std::vector<QueueEntry> entries;
@@ -91,7 +22,7 @@ absl::StatusOr<std::vector<QueueEntry>> ReadEntries(SqliteStatement* rows) {
     const absl::StatusOr<bool> row = rows->Step();
     if (!row.ok()) return row.status();
     if (!*row) return entries;
-    entries.push_back(MakeEntry(*rows));
+    entries.push_back(internal::MakeEntry(*rows));
   }
 }
 
@@ -112,7 +43,7 @@ absl::StatusOr<std::vector<QueueEntry>> FindDue(SqliteDatabase* database,
                                                 std::string_view target,
                                                 WallTime now, int most) {
   auto due = database->Prepare(absl::StrCat(
-      "SELECT ", kColumns,
+      "SELECT ", internal::kQueueColumns,
       " FROM calls AS c WHERE target = ? AND dead = 0 AND not_before_ms <= ? "
       "AND leased_until_ms <= ? AND (ordering_key = x'' OR NOT EXISTS (SELECT "
       "1 FROM calls AS earlier WHERE earlier.dead = 0 AND "
@@ -279,7 +210,7 @@ absl::StatusOr<std::vector<QueueEntry>> SqliteQueueStore::List(
   using Result = absl::StatusOr<std::vector<QueueEntry>>;
   return Do<Result>([&](SqliteDatabase* database) -> Result {
     auto rows = database->Prepare(absl::StrCat(
-        "SELECT ", kColumns,
+        "SELECT ", internal::kQueueColumns,
         " FROM calls WHERE id > ?1 AND dead >= ?2 AND (?3 = '' OR target = ?3) "
         "ORDER BY id LIMIT ?4"));
     if (!rows.ok()) return rows.status();
