@@ -36,6 +36,7 @@ void QueueWorker::StartDeliveries() {
     channels = channels_;
     room -= static_cast<int>(under_way_.size());
   }
+  if (channels.empty()) next_look_ = absl::InfiniteFuture();
   for (const auto& [target, weak] : channels) {
     const std::shared_ptr<grpc::Channel> channel = weak.lock();
     if (room <= 0 || channel == nullptr) continue;

@@ -95,7 +95,14 @@ class ScriptedFallback : public FallbackSource {
   }
 
   ~ScriptedFallback() override {
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_) {
+      // One of them may be the last to hold the call's policy, and so this.
+      if (thread.get_id() == std::this_thread::get_id()) {
+        thread.detach();
+      } else {
+        thread.join();
+      }
+    }
   }
 
   std::string_view kind() const override { return "scripted"; }
