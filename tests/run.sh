@@ -9,7 +9,7 @@ tests/run.sh [options]
 
   (none)            build, then all tests: unit, end_to_end, layering, package
   --label LABEL     only tests with this label: unit, breaker, retry, metrics, admin,
-                    end_to_end, layering, package; may be given more than once
+                    fallback, end_to_end, layering, package; may be given more than once
   --sanitize        the unit and end_to_end tests (or those of --label) twice: with
                     AddressSanitizer and UndefinedBehaviorSanitizer, then with
                     ThreadSanitizer
@@ -42,8 +42,8 @@ done
 packages=(
   cmake ninja-build g++ ccache pkg-config
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
-  libabsl-dev libgtest-dev libgmock-dev
-  prometheus-cpp-dev prometheus libcli11-dev
+  libabsl-dev libgtest-dev libgmock-dev libsqlite3-dev libcli11-dev
+  prometheus-cpp-dev prometheus
   clang clang-format clang-tidy libclang-rt-14-dev
   python3 python3-grpcio python3-protobuf)
 

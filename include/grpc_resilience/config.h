@@ -16,12 +16,16 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "grpc_resilience/breaker_policy.h"
+#include "grpc_resilience/fallback.h"
+#include "grpc_resilience/fallback_rules.h"
 #include "grpc_resilience/hedging_policy.h"
 #include "grpc_resilience/retry_policy.h"
 
@@ -56,6 +60,10 @@ struct MethodPolicy {
   /// administration, which must reach a target whose breaker is open.
   /// Default: false.
   bool bypass = false;
+  /// Asked in this order when a call came to nothing; the first that answers wins
+  /// (fallback.h). Range: no null. Default: none.
+  std::vector<std::shared_ptr<FallbackSource>> fallbacks;
+  FallbackRules fallback_rules;
 };
 
 /// Method policies by pattern: "/pkg.Service/Method" or "/pkg.Service/*".

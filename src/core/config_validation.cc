@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/breaker_validation.h"
+#include "core/fallback_validation.h"
 #include "core/fault_list.h"
 #include "core/method_pattern.h"
 
@@ -160,6 +161,7 @@ void CheckMethodPolicy(const MethodPolicy& policy, Covers covers,
   CheckHedging(policy, faults);
   if (policy.timeout) faults.Positive("timeout", *policy.timeout);
   faults.Defined("message_kind", policy.message_kind, MessageKind::kBytes);
+  CheckFallbacks(policy, faults);
 }
 
 // `prefix` is "" or ends with a space: "target \"payments:443\" ".

@@ -84,6 +84,8 @@ class Attempt {
   const google::protobuf::MessageLite* message() const {
     return status_.ok() && has_message() ? object_.get() : nullptr;
   }
+  /// The message where it was received as bytes.
+  const grpc::ByteBuffer& bytes() const { return bytes_; }
   /// Moves the received message into the caller's object of the right class. False
   /// when it can't be parsed; `into` is then unspecified.
   bool TakeMessage(google::protobuf::MessageLite* into);

@@ -49,8 +49,22 @@ void TellBudgetRefusal(const CallPlan& plan, const CallSession& session) {
   Tell(*plan.observers, &CallObserver::OnBudgetRefusal, event);
 }
 
+void TellFallback(const CallPlan& plan, const FailedCall& call,
+                  std::string_view kind, bool answered, TimePoint start) {
+  if (plan.observers == nullptr) return;
+  FallbackEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.kind = kind;
+  event.code = call.code;
+  event.reason = call.reason;
+  event.answered = answered;
+  event.duration = plan.session.clock->Now() - start;
+  Tell(*plan.observers, &CallObserver::OnFallback, event);
+}
+
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
-                 StatusCode code, TimePoint start) {
+                 StatusCode code, TimePoint start, std::string_view fallback) {
   if (plan.observers == nullptr) return;
   if (session.reason() == StopReason::kBudgetExhausted) {
     TellBudgetRefusal(plan, session);
@@ -61,6 +75,7 @@ void TellCallEnd(const CallPlan& plan, const CallSession& session,
   event.attempts = session.attempts();
   event.code = code;
   event.reason = session.reason();
+  event.fallback = fallback;
   event.duration = plan.session.clock->Now() - start;
   Tell(*plan.observers, &CallObserver::OnCallEnd, event);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/call_session.h"
+#include "grpc_resilience/fallback.h"
 #include "interceptor/call_plan.h"
 
 namespace grpc_resilience::internal {
@@ -22,8 +23,14 @@ void TellHedge(const CallPlan& plan, int number);
 /// The retry throttle refused what would have come next.
 void TellBudgetRefusal(const CallPlan& plan, const CallSession& session);
 
+/// A fallback of that kind was asked at `start` and has answered, or not.
+void TellFallback(const CallPlan& plan, const FailedCall& call,
+                  std::string_view kind, bool answered, TimePoint start);
+
 /// After the session's kFinish; tells a refusal that ended the call as well.
+/// `fallback` is the kind of the one that answered, if any.
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
-                 StatusCode code, TimePoint start);
+                 StatusCode code, TimePoint start,
+                 std::string_view fallback = {});
 
 }  // namespace grpc_resilience::internal

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "grpc_resilience/fallback.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -59,6 +60,7 @@ CallOverride TakeOverride(SentMetadata* metadata) {
     metadata->erase(kCallOptionsKey);
   }
   override.chain_stop = metadata->erase(kChainStopKey) > 0;
+  override.without_fallbacks = metadata->erase(kWithoutFallbacksKey) > 0;
   return override;
 }
 

@@ -15,10 +15,12 @@ struct CallOverride {
   CallOptions options;
   /// The inbound call is itself a retry.
   bool chain_stop = false;
+  /// kWithoutFallbacksKey.
+  bool without_fallbacks = false;
 
   bool empty() const {
     return !options.max_attempts && !options.per_attempt_timeout &&
-           !options.timeout && !chain_stop;
+           !options.timeout && !chain_stop && !without_fallbacks;
   }
 };
 

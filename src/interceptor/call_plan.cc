@@ -30,8 +30,8 @@ void CallPlan::NoticeUnknownMessages() const {
   if (noticed.exchange(true)) return;
   resilience->Notify(
       {target, method,
-       "calls are protected by the breaker but neither retried nor limited: "
-       "the "
+       "calls are protected by the breaker but neither retried, limited nor "
+       "answered by fallbacks: the "
        "type of their messages can't be known (not a generated protobuf class "
        "of "
        "this method, and MethodPolicy::message_kind isn't kBytes)"});
@@ -88,6 +88,7 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   const auto observers = resilience_->observers();
   if (observers != nullptr && !observers->empty()) plan->observers = observers;
   plan->types = LookUpMethod(plan->method);
+  plan->fallback = FallbackPlan::Make(plan->policy, plan->types);
 
   const RetryPolicy& retry = plan->policy.retry;
   const bool idempotent =

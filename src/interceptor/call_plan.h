@@ -16,6 +16,7 @@
 #include "core/latency_quantile.h"
 #include "grpc_resilience/resilience.h"
 #include "interceptor/channel_recovery.h"
+#include "interceptor/fallback_plan.h"
 #include "interceptor/message_type.h"
 #include "interceptor/status_details.h"
 
@@ -27,7 +28,7 @@ struct CallPlan {
   explicit CallPlan(const std::string& called)
       : target(called), rejection_details(called) {}
 
-  /// Says once per method that its messages can't be known and it isn't retried.
+  /// Says once per method that its messages can't be known and what that means.
   void NoticeUnknownMessages() const;
 
   std::shared_ptr<Resilience> resilience;
@@ -42,6 +43,7 @@ struct CallPlan {
   std::shared_ptr<WatchedBreaker> watch;                   // null: not watched
   std::shared_ptr<const Resilience::Observers> observers;  // null: none
   MethodTypes types;
+  std::unique_ptr<const FallbackPlan> fallback;  // null: none
   /// Retries as the policy says.
   SessionPlan session;
   /// One attempt, whatever the policy says.

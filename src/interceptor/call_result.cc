@@ -1,6 +1,8 @@
 #include "interceptor/call_result.h"
 
+#include "absl/strings/str_cat.h"
 #include "interceptor/held_passes.h"
+#include "interceptor/message_bytes.h"
 #include "interceptor/status_details.h"
 
 namespace grpc_resilience::internal {
@@ -8,6 +10,9 @@ namespace {
 
 constexpr char kAttemptsKey[] = "grpc-resilience-attempts";
 constexpr char kReasonKey[] = "grpc-resilience-reason";
+constexpr char kFallbackKey[] = "grpc-resilience-fallback";
+constexpr char kFallbackStatusKey[] = "grpc-resilience-fallback-status";
+constexpr char kFallbackDeclinedKey[] = "grpc-resilience-fallback-declined";
 
 using MetadataRefs = std::multimap<grpc::string_ref, grpc::string_ref>;
 
@@ -56,7 +61,36 @@ void CallResult::Decide(const CallSession& session,
   if (session.reason() != StopReason::kOk) reason_ = ToString(session.reason());
 }
 
+void CallResult::AddFallback(FallbackOutcome outcome) {
+  auto fallback = std::make_unique<Fallback>();
+  fallback->code = status_.error_code();
+  if (outcome.answer) {
+    const FallbackAnswer& answer = *outcome.answer;
+    fallback->mark = std::string(outcome.kind);
+    if (!answer.note.empty()) {
+      absl::StrAppend(&fallback->mark, "; ", answer.note);
+    }
+    fallback->status = StatusCodeName(status_.error_code());
+    if (!status_.error_message().empty()) {
+      absl::StrAppend(&fallback->status, ": ", status_.error_message());
+    }
+    status_ = answer.kind == FallbackAnswer::Kind::kResponse
+                  ? grpc::Status()
+                  : grpc::Status(answer.code, answer.message, answer.details);
+    attempt_ = nullptr;
+  }
+  fallback->outcome = std::move(outcome);
+  fallback_ = std::move(fallback);
+}
+
 void CallResult::AddReport(MetadataRefs* trailing) const {
+  if (HasAnswer()) {
+    trailing->emplace(kFallbackKey, fallback_->mark);
+    trailing->emplace(kFallbackStatusKey, fallback_->status);
+  }
+  if (fallback_ != nullptr && !fallback_->outcome.declined.empty()) {
+    trailing->emplace(kFallbackDeclinedKey, fallback_->outcome.declined);
+  }
   if (!reported_) return;
   trailing->emplace(kAttemptsKey, attempts_);
   if (reason_.empty()) return;
@@ -68,6 +102,7 @@ grpc::Status CallResult::WithMessage(MessageBase base, void* into,
                                      bool* delivered) const {
   *delivered = false;
   if (!status_.ok()) return status_;
+  if (HasAnswer()) return WithAnswer(base, into, delivered);
   if (attempt_ == nullptr || !attempt_->has_message()) {
     // As a stub says it.
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
@@ -87,6 +122,21 @@ grpc::Status CallResult::WithMessage(MessageBase base, void* into,
                             "the response can't be parsed");
       }
       break;
+  }
+  *delivered = true;
+  return status_;
+}
+
+grpc::Status CallResult::WithAnswer(MessageBase base, void* into,
+                                    bool* delivered) const {
+  const std::string& bytes = fallback_->outcome.answer->response;
+  if (base == MessageBase::kBytes) {
+    *static_cast<grpc::ByteBuffer*>(into) = ToBuffer(bytes);
+  } else if (base == MessageBase::kUnknown ||
+             !static_cast<google::protobuf::MessageLite*>(into)
+                  ->ParseFromString(bytes)) {
+    return grpc::Status(grpc::StatusCode::INTERNAL,
+                        "the fallback's answer isn't of the method's type");
   }
   *delivered = true;
   return status_;
@@ -124,7 +174,7 @@ void CallResult::Replace(grpc::experimental::InterceptorBatchMethods* pass,
                          const MessageIdentity& identity,
                          void* received) const {
   MetadataRefs* trailing = pass->GetRecvTrailingMetadata();
-  if (attempt_ == nullptr) {
+  if (attempt_ == nullptr && !HasAnswer()) {
     *pass->GetRecvStatus() = status_;
     AddReport(trailing);
     return;
@@ -134,8 +184,12 @@ void CallResult::Replace(grpc::experimental::InterceptorBatchMethods* pass,
   *identity.got_message = delivered;
   ContextAccess::SetReceived(pass, delivered ? received : nullptr);
   MetadataRefs* initial = pass->GetRecvInitialMetadata();
-  *initial = attempt_->initial_metadata();
-  *trailing = attempt_->trailing_metadata();
+  initial->clear();
+  trailing->clear();
+  if (attempt_ != nullptr) {
+    *initial = attempt_->initial_metadata();
+    *trailing = attempt_->trailing_metadata();
+  }
   AddReport(trailing);
 }
 

@@ -7,12 +7,14 @@
 #include <grpcpp/support/status.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/call_session.h"
 #include "interceptor/attempt.h"
+#include "interceptor/fallback_run.h"
 #include "interceptor/message_identity.h"
 #include "interceptor/status_details.h"
 
@@ -31,7 +33,20 @@ class CallResult {
   /// Instead of what Decide said.
   void OverrideStatus(grpc::Status status) { status_ = std::move(status); }
 
+  /// What the fallbacks said of a call that Decide found to have failed: their
+  /// answer takes the place of the status, messages and metadata of the call, and
+  /// the report says so.
+  void AddFallback(FallbackOutcome outcome);
+
   const grpc::Status& status() const { return status_; }
+  /// The call's own, whatever a fallback answered.
+  grpc::StatusCode code_of_call() const {
+    return fallback_ != nullptr ? fallback_->code : status_.error_code();
+  }
+  /// The kind of the fallback that answered; empty: none.
+  std::string_view fallback_kind() const {
+    return fallback_ != nullptr ? fallback_->outcome.kind : std::string_view();
+  }
 
   /// Fills a receive pass of a hijacked call.
   void Fill(grpc::experimental::InterceptorBatchMethods* pass,
@@ -47,13 +62,25 @@ class CallResult {
       std::multimap<grpc::string_ref, grpc::string_ref>* trailing) const;
 
  private:
+  struct Fallback {
+    FallbackOutcome outcome;
+    grpc::StatusCode code = grpc::StatusCode::OK;  // of the call
+    std::string mark;                              // "stale_cache; age=12s"
+    std::string status;                            // "UNAVAILABLE: overloaded"
+  };
+
+  bool HasAnswer() const {
+    return fallback_ != nullptr && fallback_->outcome.answer.has_value();
+  }
   grpc::Status WithMessage(MessageBase base, void* into, bool* delivered) const;
+  grpc::Status WithAnswer(MessageBase base, void* into, bool* delivered) const;
 
   grpc::Status status_;
   Attempt* attempt_ = nullptr;
   bool reported_ = false;
   std::string attempts_;
   std::string_view reason_;
+  std::unique_ptr<const Fallback> fallback_;
 };
 
 }  // namespace grpc_resilience::internal

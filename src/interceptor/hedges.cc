@@ -60,6 +60,7 @@ Attempt* Hedges::attempt() {
 void Hedges::Post(const Event& event, bool awaited) {
   {
     CallLock lock(&mu_);
+    if (over_) return;
     if (awaited) --pending_;
     events_.push_back(event);
     if (driven_) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fallback_decision.h"
 #include "interceptor/call_events.h"
 #include "interceptor/idempotency_key.h"
 #include "interceptor/thread_handover.h"
@@ -60,11 +61,13 @@ void UnaryCall::FirstPass(Pass pass) {
   bool may_retry = own_plan_ != nullptr ? CanRetry(*plan.retry, plan.idempotent)
                                         : plan_->may_retry;
   if (plan_->resilience->is_shut_down()) may_retry = false;
-  if (may_retry || limited || plan_->outcome_predicate) {
+  if (may_retry || limited || has_fallbacks_ || plan_->outcome_predicate) {
     identity_ = Identify(pass, plan_->types, plan_->policy.message_kind);
     if (!identity_.known) {
-      if (may_retry || limited) plan_->NoticeUnknownMessages();
-      may_retry = false;
+      if (may_retry || limited || has_fallbacks_) {
+        plan_->NoticeUnknownMessages();
+      }
+      may_retry = has_fallbacks_ = false;
     }
   }
   Deadline deadline = callers_deadline_;
@@ -72,13 +75,21 @@ void UnaryCall::FirstPass(Pass pass) {
     deadline = Earlier(deadline,
                        Deadline::After(plan_->session.clock->Now(), *timeout));
   }
+  if (has_fallbacks_) {
+    overall_deadline_ = deadline;
+    deadline = DeadlineLessReserve(plan_->fallback->rules(), deadline,
+                                   plan_->session.clock->Now());
+  }
   if (!may_retry && own_plan_ != nullptr) own_plan_->retry.max_attempts = 1;
   session_.emplace(
       may_retry || own_plan_ != nullptr ? plan : plan_->single_session,
       deadline);
   if (cancelled_.load(std::memory_order_acquire)) session_->OnCancel();
   first_ = session_->Start();
-  if (first_.step == Step::kFinish) return Reject(pass);
+  const bool rejected = first_.step == Step::kFinish;
+  if (rejected && !MayFallBack(session_->local_status()->code)) {
+    return Reject(pass);
+  }
 
   EditMetadata(pass);
   received_ = pass->GetRecvMessage();
@@ -89,8 +100,10 @@ void UnaryCall::FirstPass(Pass pass) {
   const bool own_limit =
       limited_attempt && one_batch && !plan_->hedged &&
       OwnCallLimit::Fits(*context_, *pass->GetSendInitialMetadata());
-  if ((limited_attempt && !own_limit) ||
-      (identity_.known && may_retry && (!one_batch || plan_->hedged))) {
+  const bool may_replace = may_retry || has_fallbacks_;
+  const bool hedged = may_retry && plan_->hedged;
+  if (rejected || (limited_attempt && !own_limit) ||
+      (identity_.known && may_replace && (!one_batch || hedged))) {
     CaptureRequest(pass);
     PrepareReissue(pass);
     mode_.store(Mode::kHijacked, std::memory_order_release);
@@ -98,7 +111,7 @@ void UnaryCall::FirstPass(Pass pass) {
     pass->Hijack();
     return;
   }
-  if (may_retry) {
+  if (may_replace) {
     CaptureRequest(pass);
     if (HasLaterInterceptors()) {
       own_metadata_ = *pass->GetSendInitialMetadata();
@@ -133,6 +146,8 @@ void UnaryCall::Reject(Pass pass) {
 
 void UnaryCall::ApplyOverride(Pass pass, std::optional<Duration>* timeout) {
   const CallOverride override = TakeOverride(pass->GetSendInitialMetadata());
+  has_fallbacks_ = plan_->fallback != nullptr;
+  without_fallbacks_ = override.without_fallbacks;
   if (override.empty()) return;
   own_plan_ = std::make_unique<OwnPlan>(plan_->session, override);
   if (override.options.timeout) *timeout = override.options.timeout;
@@ -242,7 +257,7 @@ void UnaryCall::OwnCallEnded(Pass pass) {
       *status, status->ok() ? nullptr : pass->GetRecvTrailingMetadata(),
       has_message ? static_cast<const google::protobuf::MessageLite*>(received_)
                   : nullptr);
-  if (decision.step != Step::kFinish) {
+  if (decision.step != Step::kFinish || MayFallBack(status->error_code())) {
     PrepareReissue(pass);
     {
       CallLock lock(&mu_);
@@ -256,6 +271,8 @@ void UnaryCall::OwnCallEnded(Pass pass) {
     result_.Decide(*session_, plan_->rejection_details, nullptr, status);
     *status = result_.status();
     result_.AddReport(pass->GetRecvTrailingMetadata());
+  } else if (has_fallbacks_) {
+    KeepResponse(pass, nullptr);
   }
   TellCallEnd(*plan_, *session_, status->error_code(), call_start_);
   HandOver(context_);
@@ -290,9 +307,11 @@ void UnaryCall::HijackedPass(Pass pass) {
 void UnaryCall::CancelPass() {
   Attempt* running = nullptr;
   Hedges* hedges = nullptr;
+  std::shared_ptr<FallbackRun> fallback_run;
   {
     CallLock lock(&mu_);
     cancelled_.store(true, std::memory_order_release);
+    fallback_run = fallback_run_;
     if (running_hedges_ != nullptr) {
       hedges = running_hedges_;
     } else if (running_ != nullptr) {
@@ -306,6 +325,7 @@ void UnaryCall::CancelPass() {
   // Safe without the lock: once cancelled_ is set, no other attempt replaces it.
   if (running != nullptr) running->Cancel();
   if (hedges != nullptr) hedges->Cancel();
+  if (fallback_run != nullptr) fallback_run->Cancel();
 }
 
 }  // namespace grpc_resilience::internal

@@ -32,6 +32,7 @@
 #include "interceptor/call_plan.h"
 #include "interceptor/call_result.h"
 #include "interceptor/context_access.h"
+#include "interceptor/fallback_run.h"
 #include "interceptor/held_passes.h"
 #include "interceptor/message_identity.h"
 #include "interceptor/own_call_limit.h"
@@ -45,6 +46,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
                         private Attempt::Owner,
                         private Hedges::Owner,
                         private OwnCallLimit::Owner,
+                        private FallbackRun::Owner,
                         private ParentWatch::Owner {
  public:
   /// `place` is empty where the channel's list can't be looked into.
@@ -105,12 +107,24 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   void Begin();
   /// Of the attempt that the result is of.
   const CallSession& result_session() const {
-    return reissue_->hedges != nullptr ? reissue_->hedges->session()
-                                       : *session_;
+    return reissue_ != nullptr && reissue_->hedges != nullptr
+               ? reissue_->hedges->session()
+               : *session_;
   }
   Attempt* result_attempt() const;
   void Finish();
+  void Conclude();
   void Deliver();
+
+  // Fallbacks (unary_call_fallback.cc).
+  /// After the session's kFinish, with the status that the caller would get.
+  bool MayFallBack(grpc::StatusCode code) const;
+  /// False: they are at it, and OnFallbackOver comes.
+  bool AskFallbacks();
+  void OnFallbackOver() override;
+  void UseFallback(FallbackRun* run);
+  /// A call that succeeded; `attempt` is null for the caller's own.
+  void KeepResponse(Pass pass, const Attempt* attempt);
 
   const std::shared_ptr<const CallPlan> plan_;
   grpc::ClientContext* const context_;
@@ -137,6 +151,9 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   std::optional<OwnCallLimit> own_call_limit_;
   Pass own_end_ = nullptr;  // waits for own_call_limit_
   std::unique_ptr<Reissue> reissue_;
+  bool has_fallbacks_ = false;
+  bool without_fallbacks_ = false;  // none is asked; responses are kept
+  Deadline overall_deadline_;       // only with fallbacks
   CallResult result_;
 
   CallMutex mu_;
@@ -146,6 +163,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   Attempt* running_ ABSL_GUARDED_BY(mu_) = nullptr;
   Hedges* running_hedges_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool waiting_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<FallbackRun> fallback_run_ ABSL_GUARDED_BY(mu_);
   Timer::Id timer_id_ ABSL_GUARDED_BY(mu_) = 0;
   bool watching_parent_ ABSL_GUARDED_BY(mu_) = false;
   /// Events that must come before the result may be handed over.

@@ -23,7 +23,10 @@ void UnaryCall::Drive(const Decision& decision) {
 void UnaryCall::Begin() {
   const SessionPlan& plan =
       own_plan_ != nullptr ? own_plan_->session : plan_->session;
-  if (!plan_->hedged || plan.retry->max_attempts <= 1) return Drive(first_);
+  if (!plan_->hedged || plan.retry->max_attempts <= 1 ||
+      first_.step != Step::kAttempt) {
+    return Drive(first_);
+  }
   reissue_->hedges = std::make_unique<Hedges>(
       *plan_, plan, reissue_->route, reissue_->request, session_->deadline(),
       &*session_, static_cast<Hedges::Owner*>(this));
@@ -212,7 +215,6 @@ void UnaryCall::Finish() {
   }
   Attempt* const attempt = result_attempt();
   const grpc::Status* own_status = nullptr;
-  bool stop_watch = false;
   {
     CallLock lock(&mu_);
     if (mode_.load(std::memory_order_relaxed) == Mode::kWatched) {
@@ -224,10 +226,21 @@ void UnaryCall::Finish() {
       result_.OverrideStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED,
                                           "Deadline Exceeded"));
     }
+  }
+  if (has_fallbacks_ && result_.status().ok()) KeepResponse(nullptr, attempt);
+  if (MayFallBack(result_.status().error_code()) && !AskFallbacks()) return;
+  Conclude();
+}
+
+void UnaryCall::Conclude() {
+  bool stop_watch = false;
+  {
+    CallLock lock(&mu_);
     stop_watch = watching_parent_;
     if (stop_watch) before_delivery_ = 2;  // its end, and the return of Stop
   }
-  TellCallEnd(*plan_, session, result_.status().error_code(), call_start_);
+  TellCallEnd(*plan_, result_session(), result_.code_of_call(), call_start_,
+              result_.fallback_kind());
   if (stop_watch) {
     reissue_->watch->Stop();
     CallLock lock(&mu_);

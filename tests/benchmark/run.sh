@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the benchmark programs (Release, in build/bench) and runs a benchmark.
 #
-#   tests/benchmark/run.sh [cost|breaker|effect|metrics|admin] [--quick]
+#   tests/benchmark/run.sh [cost|breaker|effect|metrics|admin|fallback] [--quick]
 #
 # cost: what a call through the library costs beside gRPC alone (cost.sh). About
 # 10 minutes on 2 cores, with --quick less than 2.
@@ -14,12 +14,14 @@
 # admin: what calls pay while their process is administered (admin.sh). About 8
 # minutes, with --quick 1.
 #
+# fallback: what an answer from the stale cache costs (fallback.sh). Some seconds.
+#
 # Reports, and exits 0, whether targets are met or missed; any other exit code is a
 # malfunction.
 set -euo pipefail
 
 usage() {
-  echo "usage: tests/benchmark/run.sh [cost|breaker|effect|metrics|admin] [--quick]" >&2
+  echo "usage: tests/benchmark/run.sh [cost|breaker|effect|metrics|admin|fallback] [--quick]" >&2
   exit 2
 }
 
@@ -27,7 +29,7 @@ benchmark=cost
 quick=0
 for argument in "$@"; do
   case "$argument" in
-    cost | breaker | effect | metrics | admin) benchmark="$argument" ;;
+    cost | breaker | effect | metrics | admin | fallback) benchmark="$argument" ;;
     --quick) quick=1 ;;
     *) usage ;;
   esac

@@ -1,8 +1,11 @@
 #include <grpc_resilience/admin/v1/admin.grpc.pb.h>
 #include <grpc_resilience/admin_server.h>
+#include <grpc_resilience/call_queue.h>
 #include <grpc_resilience/channel.h>
 #include <grpc_resilience/resilience.h>
 #include <grpc_resilience/service_config.h>
+#include <grpc_resilience/sqlite_queue_store.h>
+#include <grpc_resilience/stale_cache.h>
 #include <grpc_resilience/testing/fake_clock.h>
 #include <grpc_resilience/window_threshold.h>
 #include <grpcpp/security/credentials.h>
@@ -25,6 +28,13 @@ int main() {
     return 1;
   }
   if (!grpc_resilience::ExportServiceConfig(import->config).ok()) return 1;
+
+  // Touches no file before the first call that is queued.
+  const grpc_resilience::CallQueue queue(
+      std::make_shared<grpc_resilience::SqliteQueueStore>("/none/queue"));
+  if (queue.stats().queued != 0) return 1;
+  import->config.Method("/a.B/C").fallbacks = {
+      std::make_shared<grpc_resilience::StaleCache>()};
 
   auto resilience =
       grpc_resilience::Resilience::Create(std::move(import->config));
