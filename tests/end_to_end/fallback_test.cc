@@ -60,6 +60,24 @@ TEST_P(FallbackTest, NotNeeded) {
   EXPECT_THAT(observer_->fallbacks(), IsEmpty());
 }
 
+// A hedged call that came to nothing is one as well.
+TEST_P(FallbackTest, AllHedgesFail) {
+  const auto source = ScriptedFallback::Answering("fallback");
+  Config config = WithFallbacks({source});
+  config.DefaultMethod().hedging.emplace().hedging_delay = seconds(20);
+  const auto channel = NewObservedChannel(std::move(config));
+  EchoResponse response;
+  const EchoRequest request = FailingRequest(-1);
+  const CallResult result =
+      Call(channel, EchoMethod::kIdempotent, request, &response);
+  EXPECT_TRUE(result.status.ok()) << result.status.error_message();
+  EXPECT_THAT(response.items(), ElementsAre("fallback"));
+  EXPECT_THAT(result.Trailing("grpc-resilience-fallback-status"),
+              ElementsAre("UNAVAILABLE: hit 2 failed"));
+  EXPECT_EQ(source->last().attempts, 2);
+  EXPECT_EQ(Hits(request).count(), 2);
+}
+
 // I02, A03. Retries exhausted: the answer, its mark, and the status behind it.
 TEST_P(FallbackTest, RetriesExhausted) {
   const auto source = ScriptedFallback::Answering("fallback", "age=12s");

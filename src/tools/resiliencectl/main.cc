@@ -1,11 +1,17 @@
-// resiliencectl: looks at and steers the circuit breakers of running processes.
+// resiliencectl: looks at and steers the circuit breakers of running processes, and
+// the files of their call queues.
 
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
+#include <optional>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "tools/resiliencectl/commands.h"
+#ifdef GRPC_RESILIENCE_WITH_QUEUE
+#include "tools/queue/queue_commands.h"
+#endif
 
 namespace grpc_resilience::tools {
 namespace {
@@ -148,6 +154,10 @@ class CommandLine {
         "policy", "All rules, or what applies to a method of a target", Policy);
     AddKey(policy, &options_);
     AddKey(Add("outcomes", "What a recording holds", Outcomes), &options_);
+#ifdef GRPC_RESILIENCE_WITH_QUEUE
+    AddQueueCommands(app_, std::cout,
+                     [this](const absl::Status& end) { queue_end_ = end; });
+#endif
   }
 
   int Run(int argc, char** argv) {
@@ -156,6 +166,7 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? kOk : kUsage;
     }
+    if (queue_end_) return EndOfQueue();
     if (needs_key_ && options_.key.target().empty() &&
         options_.key.custom().empty()) {
       std::cerr << "resiliencectl: say which breaker: a target, or --custom\n";
@@ -170,6 +181,12 @@ class CommandLine {
   }
 
  private:
+  int EndOfQueue() const {
+    if (queue_end_->ok()) return kOk;
+    std::cerr << "resiliencectl: " << queue_end_->message() << "\n";
+    return absl::IsNotFound(*queue_end_) ? kNotFound : kFailed;
+  }
+
   void AddChanges() {
     auto* const force = Add("force", "Sets the mode of a breaker", Force);
     AddMode(force, &options_);
@@ -207,6 +224,7 @@ class CommandLine {
   Options options_;
   Command command_;
   bool needs_key_ = false;
+  std::optional<absl::Status> queue_end_;  // set: it was one of its commands
 };
 
 }  // namespace
