@@ -174,6 +174,30 @@ TEST_F(RecordingTest, TheLastOutcomesAreKept) {
   EXPECT_EQ(outcomes->outcomes(1).kind(), pb::Outcome::REJECTED);
 }
 
+TEST_F(RecordingTest, CallsOfACustomKeyAreKnownByTheKeyFunction) {
+  Config config;
+  BreakerPolicy& breaker = config.DefaultTarget().breaker;
+  breaker.scope = BreakerScope::kKeyFunction;
+  int asked = 0;
+  breaker.key_function = [&](std::string_view target, std::string_view) {
+    ++asked;
+    return std::string(target == "other" ? "other" : "shard 1");
+  };
+  ASSERT_TRUE(resilience_->Update(config).ok());
+  const BreakerKey key = resilience_->BreakerKeyFor("a", "/a.B/C");
+  resilience_->registry().GetOrCreate(key);
+  pb::RecordOutcomesRequest request;
+  request.mutable_key()->set_custom("shard 1");
+  request.set_reason("looking");
+  pb::RecordOutcomesResponse response;
+  ASSERT_TRUE(change_.Record(request, &entry_, &response).ok());
+  asked = 0;
+  for (int i = 0; i < 5; ++i) Attempt("a", StatusCode::OK, Outcome::kSuccess);
+  Attempt("other", StatusCode::OK, Outcome::kSuccess);
+  EXPECT_EQ(asked, 2);  // once for each
+  EXPECT_EQ(recorder_->Find(key)->recorded, 5u);
+}
+
 TEST_F(RecordingTest, ThereAreNeverTooMany) {
   EXPECT_EQ(Record("a").code(), absl::StatusCode::kOk);
   EXPECT_EQ(Record("b").code(), absl::StatusCode::kOk);
