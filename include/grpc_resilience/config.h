@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "absl/status/status.h"
 #include "grpc_resilience/breaker_policy.h"
 #include "grpc_resilience/retry_policy.h"
+#include "grpc_resilience/stream_policy.h"
 
 namespace grpc_resilience {
 
@@ -41,6 +43,8 @@ enum class MessageKind {
 /// A value type.
 struct MethodPolicy {
   RetryPolicy retry;
+  /// Only read for streams.
+  StreamPolicy stream;
   /// The call ends at the caller's deadline or after this time, whichever comes
   /// first. Range: > 0. Default unset: only the caller's deadline.
   std::optional<Duration> timeout;
@@ -106,6 +110,9 @@ class Config : public MethodPolicies {
   /// own, in all and for good; further ones share the breaker with the custom key
   /// kOverflowKey. Range: [1, 1000000]. Default: 1000.
   int max_custom_keys = 1000;
+  /// Bytes that all streams of the process together keep to send again; a stream
+  /// that would need more isn't retried. Range: ≥ 0. Default: 16 MiB.
+  std::int64_t max_replay_bytes = 16 * 1024 * 1024;
 
   const std::map<std::string, TargetConfig, std::less<>>& targets() const {
     return targets_;

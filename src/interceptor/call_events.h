@@ -3,7 +3,10 @@
 
 #pragma once
 
+#include <cstdint>
+
 #include "core/call_session.h"
+#include "core/replay_buffer.h"
 #include "interceptor/call_plan.h"
 
 namespace grpc_resilience::internal {
@@ -18,5 +21,9 @@ void TellBudgetRefusal(const CallPlan& plan, const CallSession& session);
 /// After the session's kFinish; tells a refusal that ended the call as well.
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
                  StatusCode code, TimePoint start);
+
+/// A stream of `plan` has let go of its buffer. `peak` is the most it kept.
+void TellReplayBuffer(const CallPlan& plan, std::int64_t peak,
+                      ReplayBuffer::Overflow overflow);
 
 }  // namespace grpc_resilience::internal
