@@ -98,8 +98,9 @@ void StreamSession::OnRetry() {
   queued_ = 0;
 }
 
-void StreamSession::OnFinish() {
+void StreamSession::OnFinish(bool ok) {
   phase_ = Phase::kFinished;
+  if (!ok) hurry_ = true;
   buffer_.StopKeeping();
   buffer_.DropBelow(buffer_.end());
 }
@@ -210,7 +211,7 @@ void StreamSession::AnswerReceives(StreamStep* step) {
     }
     if (step->read != StreamStep::Read::kNone) read_wanted_ = false;
   }
-  // A reactor may hear of its end only after the last message.
+  // As with gRPC, a reactor hears of a good end only after the last message.
   const bool reader_first = headers_at_once_ && !settings_.unary_response &&
                             queued_ > 0 && !hurry_;
   if (finish_wanted_ && over && !reader_first) {

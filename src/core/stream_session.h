@@ -101,8 +101,8 @@ class StreamSession {
 
   /// There will be another attempt.
   void OnRetry();
-  /// The status is known.
-  void OnFinish();
+  /// The status is known. One that isn't OK waits for no reader.
+  void OnFinish(bool ok);
 
   StreamStep Next();
 

@@ -274,14 +274,25 @@ void StreamRelay::Do(Work work) {
   if (work.headers != nullptr) FillHeaders(work.headers);
   if (work.read != nullptr) FillRead(&work);
   if (work.finish != nullptr) FillFinish(&work);
-  // From here on the caller may let go of everything; only `self` is left.
-  for (Pass pass :
-       {work.write, work.close, work.headers, work.read, work.finish}) {
+  ProceedAll(
+      {work.write, work.close, work.headers, work.read, work.finish});
+  if (step.settled) Settle();
+}
+
+void StreamRelay::ProceedAll(std::initializer_list<Pass> passes) {
+  grpc_call* call = nullptr;
+  for (Pass pass : passes) {
     if (pass == nullptr) continue;
+    if (call == nullptr) {
+      // Until Proceed returns, core is at the completion queue of the caller's call,
+      // which the caller, woken by it, may have destroyed by then.
+      call = context_->c_call();
+      grpc_call_ref(call);
+    }
     HandOver(context_);
     pass->Proceed();
   }
-  if (step.settled) Settle();
+  if (call != nullptr) grpc_call_unref(call);
 }
 
 void StreamRelay::FillHeaders(Pass pass) {

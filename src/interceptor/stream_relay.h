@@ -17,6 +17,7 @@
 
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,6 +104,8 @@ class StreamRelay final : private StreamAttempt::Owner,
   void Advance();
   void TakeWorkLocked(Work* work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Do(Work work);
+  /// From here on the caller may let go of everything, and only the relay is left.
+  void ProceedAll(std::initializer_list<Pass> passes);
   void FillRead(Work* work);
   void FillHeaders(Pass pass);
   void FillFinish(Work* work);

@@ -65,6 +65,7 @@ void StreamRelay::WatchIdle() {
   bool cancelled = false;
   {
     CallLock lock(&mu_);
+    if (begun_) return;
     idle_ = true;
     cancelled = cancelled_;
     if (callers_deadline_.when()) {
@@ -326,7 +327,7 @@ void StreamRelay::Finish() {
   if (stop_watch) watch_->Stop();
   {
     CallLock lock(&mu_);
-    stream_.OnFinish();
+    stream_.OnFinish(result_.status().ok());
     // A reactor that doesn't read must hear of its end all the same.
     if (stream_.finish_waits_for_reader() && deadline_.when()) {
       deadline_timer_ =

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the benchmark programs (Release, in build/bench) and runs a benchmark.
 #
-#   tests/benchmark/run.sh [cost|breaker|effect] [--quick]
+#   tests/benchmark/run.sh [cost|breaker|effect|stream] [--quick]
 #
 # cost: what a call through the library costs beside gRPC alone (cost.sh). About
 # 10 minutes on 2 cores, with --quick less than 2.
@@ -9,13 +9,15 @@
 # (breaker.sh). About 3 minutes, with --quick a few seconds.
 # effect: what the library does for calls to a backend that fails, dies or hangs
 # (effect.sh). About 30 minutes, with --quick 3.
+# stream: messages per second of streams through the library beside plain ones
+# (stream.sh). About 5 minutes, with --quick half a minute.
 #
 # Reports, and exits 0, whether targets are met or missed; any other exit code is a
 # malfunction.
 set -euo pipefail
 
 usage() {
-  echo "usage: tests/benchmark/run.sh [cost|breaker|effect] [--quick]" >&2
+  echo "usage: tests/benchmark/run.sh [cost|breaker|effect|stream] [--quick]" >&2
   exit 2
 }
 
@@ -23,7 +25,7 @@ benchmark=cost
 quick=0
 for argument in "$@"; do
   case "$argument" in
-    cost | breaker | effect) benchmark="$argument" ;;
+    cost | breaker | effect | stream) benchmark="$argument" ;;
     --quick) quick=1 ;;
     *) usage ;;
   esac

@@ -74,7 +74,7 @@ TEST_F(StreamSessionTest, ServerStream) {
   s().OnFinishWanted();
   s().OnStatus();
   EXPECT_EQ(Next(), "settled");
-  s().OnFinish();
+  s().OnFinish(true);
   EXPECT_EQ(Next(), "finish");
   EXPECT_EQ(budget_.used(), 0);
 }
@@ -273,13 +273,13 @@ TEST_F(StreamSessionTest, FinishWithoutReadingEndsTheAttempt) {
   EXPECT_EQ(Next(), "receive");
   s().OnEndOfMessages();
   EXPECT_EQ(Next(), "settled");
-  s().OnFinish();
+  s().OnFinish(true);
   EXPECT_EQ(Next(), "finish");
 }
 
 // A reactor may be deleted in OnDone, so its messages come first.
 TEST_F(StreamSessionTest, AReactorReadsBeforeItHearsOfTheEnd) {
-  for (const char* hurry : {"", "deadline", "cancel"}) {
+  for (const char* hurry : {"", "deadline", "cancel", "status"}) {
     Make();
     s().OnHeadersWanted(/*at_once=*/true);
     s().OnFinishWanted();
@@ -293,7 +293,14 @@ TEST_F(StreamSessionTest, AReactorReadsBeforeItHearsOfTheEnd) {
     EXPECT_EQ(Next(), "receive");
     s().OnEndOfMessages();
     EXPECT_EQ(Next(), "settled");
-    s().OnFinish();
+    if (std::string(hurry) == "status") {
+      s().OnFinish(false);
+      EXPECT_EQ(Next(), "finish");
+      s().OnReadWanted(false);  // under a hold of the application's
+      EXPECT_EQ(Next(), "read message");
+      continue;
+    }
+    s().OnFinish(true);
     EXPECT_EQ(Next(), "");
     EXPECT_TRUE(s().finish_waits_for_reader());
     if (std::string(hurry) == "deadline") {
@@ -352,7 +359,7 @@ TEST_F(StreamSessionTest, UnaryResponse) {
   s().OnEndOfMessages();
   EXPECT_EQ(Next(), "settled");
   EXPECT_EQ(s().no_retry(), std::nullopt);
-  s().OnFinish();
+  s().OnFinish(true);
   EXPECT_EQ(Next(), "finish");
 }
 
@@ -362,7 +369,7 @@ TEST_F(StreamSessionTest, FinishedBeforeTheFirstAttempt) {
   s().OnHeadersWanted(true);
   s().OnWrite(1, false, true);
   s().OnReadWanted(false);
-  s().OnFinish();
+  s().OnFinish(false);
   EXPECT_EQ(Next(), "write failed; headers; read end");
   s().OnWrite(1, false, true);
   EXPECT_EQ(Next(), "write failed");
@@ -384,7 +391,7 @@ TEST_F(StreamSessionTest, AnAbandonedStreamAnswersNothing) {
   s().OnWriteDone(false);
   s().OnHeaders(false);
   EXPECT_EQ(EndAttempt(), "settled");
-  s().OnFinish();
+  s().OnFinish(false);
   EXPECT_EQ(Next(), "");
 }
 
