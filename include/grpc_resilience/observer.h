@@ -82,7 +82,7 @@ struct ReplayBufferEvent {
   std::string_view method;
   std::int64_t bytes = 0;          ///< the most that it kept
   std::int64_t process_bytes = 0;  ///< all streams of the process, now
-  bool overflow = false;  ///< it isn't retried any more for want of room
+  bool overflow = false;      ///< it isn't retried any more for want of room
   bool process_full = false;  ///< the limit was Config::max_replay_bytes
 };
 

@@ -178,8 +178,7 @@ bool StreamSession::WriteFits() const {
 }
 
 void StreamSession::AnswerSends(StreamStep* step) {
-  const bool lost =
-      phase_ == Phase::kFinished || (committed_ && write_failed_);
+  const bool lost = phase_ == Phase::kFinished || (committed_ && write_failed_);
   if (write_) {
     if (taken_ > *write_ || (!lost && WriteFits())) {
       step->write = true;
@@ -212,8 +211,8 @@ void StreamSession::AnswerReceives(StreamStep* step) {
     if (step->read != StreamStep::Read::kNone) read_wanted_ = false;
   }
   // As with gRPC, a reactor hears of a good end only after the last message.
-  const bool reader_first = headers_at_once_ && !settings_.unary_response &&
-                            queued_ > 0 && !hurry_;
+  const bool reader_first =
+      headers_at_once_ && !settings_.unary_response && queued_ > 0 && !hurry_;
   if (finish_wanted_ && over && !reader_first) {
     step->finish = true;
     finish_wanted_ = false;

@@ -29,7 +29,8 @@ namespace grpc_resilience::internal {
 /// What to do now.
 struct StreamStep {
   struct Send {
-    bool start = false;  ///< initial metadata, and ask for the answer's and status
+    bool start =
+        false;  ///< initial metadata, and ask for the answer's and status
     std::optional<std::size_t> message;  ///< its number
     bool close = false;
   };
@@ -149,8 +150,8 @@ class StreamSession {
 
   // The attempt.
   bool started_ = false;
-  std::size_t next_ = 0;    // message to send
-  std::size_t taken_ = 0;   // messages that gRPC has taken
+  std::size_t next_ = 0;   // message to send
+  std::size_t taken_ = 0;  // messages that gRPC has taken
   std::int64_t taken_bytes_ = 0;
   bool write_in_flight_ = false;
   bool write_failed_ = false;

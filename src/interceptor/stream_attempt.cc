@@ -46,8 +46,8 @@ StreamAttempt::StreamAttempt(StreamRoute* route, int number,
   if (number > 1) {
     metadata_.emplace(kPreviousAttemptsKey, std::to_string(number - 1));
   }
-  const grpc::internal::RpcMethod method(
-      route->method, route->suffix_for_stats, route->type);
+  const grpc::internal::RpcMethod method(route->method, route->suffix_for_stats,
+                                         route->type);
   const InnerCallScope inner;
   call_ = route->intercepted != nullptr
               ? ContextAccess::CreateCall(route->intercepted.get(), method,
@@ -111,8 +111,7 @@ void StreamAttempt::ReceiveInto(Message* into, std::shared_ptr<Owner> owner) {
 }
 
 void StreamAttempt::CancelAtLimit() {
-  grpc_call_cancel_with_status(context_.c_call(),
-                               GRPC_STATUS_DEADLINE_EXCEEDED,
+  grpc_call_cancel_with_status(context_.c_call(), GRPC_STATUS_DEADLINE_EXCEEDED,
                                "Deadline Exceeded", nullptr);
 }
 

@@ -220,8 +220,7 @@ void StreamCall::HijackedPass(Pass pass) {
   bool begin = false;
   // Comes with every later write of some styles as well.
   if (Has(pass, Hook::PRE_SEND_INITIAL_METADATA) && !has_metadata_) {
-    begin =
-        TakeMetadata(pass, TakeOverride(pass->GetSendInitialMetadata()));
+    begin = TakeMetadata(pass, TakeOverride(pass->GetSendInitialMetadata()));
   }
   if (message) {
     relay->Write(*pass->GetSerializedSendMessage(), close, pass);

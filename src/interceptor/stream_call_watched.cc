@@ -77,9 +77,9 @@ void StreamCall::OnStatus(Pass pass) {
   grpc::Status* status = pass->GetRecvStatus();
   auto* trailing = pass->GetRecvTrailingMetadata();
   const StatusCode code = status->error_code();
-  if (code != StatusCode::OK &&
-      (cancelled_.load(std::memory_order_acquire) ||
-       (code == StatusCode::CANCELLED && ContextAccess::HasParent(*context_)))) {
+  if (code != StatusCode::OK && (cancelled_.load(std::memory_order_acquire) ||
+                                 (code == StatusCode::CANCELLED &&
+                                  ContextAccess::HasParent(*context_)))) {
     session_->OnCancel();
   }
   AttemptEnd end =

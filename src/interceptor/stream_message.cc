@@ -54,8 +54,8 @@ bool StreamReceiver::Deliver(
       .ok();
 }
 
-void StreamReceiver::Identify(
-    grpc::experimental::InterceptorBatchMethods* pass, const void* object) {
+void StreamReceiver::Identify(grpc::experimental::InterceptorBatchMethods* pass,
+                              const void* object) {
   if (ContextAccess::ReceivesBytes(pass)) {
     base_ = MessageBase::kBytes;
   } else if (IsExactly(types_.response, object)) {

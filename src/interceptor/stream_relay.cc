@@ -90,8 +90,7 @@ void StreamRelay::HalfClose(Pass held) {
   Advance();
 }
 
-void StreamRelay::Receive(Pass held, const PassHooks& hooks,
-                          bool first_batch) {
+void StreamRelay::Receive(Pass held, const PassHooks& hooks, bool first_batch) {
   {
     CallLock lock(&mu_);
     if (hooks.status) {
@@ -120,9 +119,8 @@ void StreamRelay::Cancel() {
       wait_timer_ = Schedule(TimePoint::min(), plan_->resilience.get(),
                              [](StreamRelay* relay) { relay->OnWaitOver(); });
     } else if (idle_ && !begun_) {
-      Schedule(TimePoint::min(), nullptr, [](StreamRelay* relay) {
-        relay->EndIdle(IdleEnd::kCancelled);
-      });
+      Schedule(TimePoint::min(), nullptr,
+               [](StreamRelay* relay) { relay->EndIdle(IdleEnd::kCancelled); });
     } else if (stream_.finished()) {
       Schedule(TimePoint::min(), nullptr,
                [](StreamRelay* relay) { relay->Advance(); });
@@ -222,8 +220,8 @@ void StreamRelay::TakeWorkLocked(Work* work) {
   for (; sent_begin_ < stream_.buffer().begin(); ++sent_begin_) {
     sent_.pop_front();
   }
-  if (step.read == StreamStep::Read::kMessage || (step.finish && unary_response_ &&
-                                                  !received_.empty())) {
+  if (step.read == StreamStep::Read::kMessage ||
+      (step.finish && unary_response_ && !received_.empty())) {
     work->message = std::move(received_.front());
     received_.pop_front();
   }
@@ -255,9 +253,8 @@ void StreamRelay::TakeWorkLocked(Work* work) {
 void StreamRelay::Do(Work work) {
   const std::shared_ptr<StreamRelay> self = shared_from_this();
   const StreamStep& step = work.step;
-  if (work.tell_replay &&
-      (work.replay_peak > 0 ||
-       work.overflow != ReplayBuffer::Overflow::kNone)) {
+  if (work.tell_replay && (work.replay_peak > 0 ||
+                           work.overflow != ReplayBuffer::Overflow::kNone)) {
     TellReplayBuffer(*plan_, work.replay_peak, work.overflow);
   }
   // The attempt stays as long as something that was ordered of it is under way.
@@ -274,8 +271,7 @@ void StreamRelay::Do(Work work) {
   if (work.headers != nullptr) FillHeaders(work.headers);
   if (work.read != nullptr) FillRead(&work);
   if (work.finish != nullptr) FillFinish(&work);
-  ProceedAll(
-      {work.write, work.close, work.headers, work.read, work.finish});
+  ProceedAll({work.write, work.close, work.headers, work.read, work.finish});
   if (step.settled) Settle();
 }
 

@@ -45,9 +45,9 @@ class StreamRelay final : private StreamAttempt::Owner,
   using Pass = grpc::experimental::InterceptorBatchMethods*;
 
   /// `context` is the caller's; only touched while a pass is held.
-  static std::shared_ptr<StreamRelay> Make(
-      std::shared_ptr<const CallPlan> plan, grpc::ClientContext* context,
-      bool unary_response);
+  static std::shared_ptr<StreamRelay> Make(std::shared_ptr<const CallPlan> plan,
+                                           grpc::ClientContext* context,
+                                           bool unary_response);
   ~StreamRelay();
 
   /// Before the first Begin. Of the thread that opens the stream.

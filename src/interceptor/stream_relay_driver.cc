@@ -69,16 +69,14 @@ void StreamRelay::WatchIdle() {
     idle_ = true;
     cancelled = cancelled_;
     if (callers_deadline_.when()) {
-      deadline_timer_ =
-          Schedule(*callers_deadline_.when(), nullptr, [](StreamRelay* relay) {
-            relay->EndIdle(IdleEnd::kDeadline);
-          });
+      deadline_timer_ = Schedule(
+          *callers_deadline_.when(), nullptr,
+          [](StreamRelay* relay) { relay->EndIdle(IdleEnd::kDeadline); });
     }
   }
   if (cancelled) {
-    Schedule(TimePoint::min(), nullptr, [](StreamRelay* relay) {
-      relay->EndIdle(IdleEnd::kCancelled);
-    });
+    Schedule(TimePoint::min(), nullptr,
+             [](StreamRelay* relay) { relay->EndIdle(IdleEnd::kCancelled); });
   }
   WatchParent();
 }
@@ -208,10 +206,9 @@ Decision StreamRelay::EndAttempt() {
   }
   if (plan_->resilience->is_shut_down()) session_->OnShutdown();
   if (no_retry) session_->ForbidRetry(*no_retry);
-  AttemptEnd end = MakeAttemptEnd(attempt->status(),
-                                  code == StatusCode::OK
-                                      ? nullptr
-                                      : &attempt->trailing_metadata());
+  AttemptEnd end = MakeAttemptEnd(
+      attempt->status(),
+      code == StatusCode::OK ? nullptr : &attempt->trailing_metadata());
   if (code == StatusCode::UNAVAILABLE && session_->is_probe() &&
       plan_->watch != nullptr && !plan_->recovery->IsConnected()) {
     end.origin = ErrorOrigin::kNotConnected;
@@ -231,9 +228,8 @@ void StreamRelay::Wait(const Decision& decision) {
     if (decision.wait_until > plan_->session.clock->Now() && !cancelled_ &&
         !parent_end_) {
       waiting = waiting_ = true;
-      wait_timer_ =
-          Schedule(decision.wait_until, plan_->resilience.get(),
-                   [](StreamRelay* relay) { relay->OnWaitOver(); });
+      wait_timer_ = Schedule(decision.wait_until, plan_->resilience.get(),
+                             [](StreamRelay* relay) { relay->OnWaitOver(); });
       // A shutdown that came in between has not seen this entry.
       if (plan_->resilience->is_shut_down() &&
           plan_->timer->Cancel(wait_timer_)) {
@@ -271,9 +267,9 @@ void StreamRelay::Resume() {
 
 void StreamRelay::WatchParent() {
   if (watch_ != nullptr || !ContextAccess::HasParent(route_.carried)) return;
-  watch_ = std::make_unique<ParentWatch>(route_.channel, &route_.carried,
-                                         plan_->method.c_str(),
-                                         static_cast<ParentWatch::Owner*>(this));
+  watch_ = std::make_unique<ParentWatch>(
+      route_.channel, &route_.carried, plan_->method.c_str(),
+      static_cast<ParentWatch::Owner*>(this));
   {
     CallLock lock(&mu_);
     watching_ = shared_from_this();

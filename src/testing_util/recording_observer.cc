@@ -35,10 +35,9 @@ void RecordingObserver::OnFallback(const FallbackEvent& event) {
 
 void RecordingObserver::OnReplayBuffer(const ReplayBufferEvent& event) {
   absl::MutexLock lock(&mu_);
-  replay_buffers_.push_back({std::string(event.target),
-                             std::string(event.method), event.bytes,
-                             event.process_bytes, event.overflow,
-                             event.process_full});
+  replay_buffers_.push_back(
+      {std::string(event.target), std::string(event.method), event.bytes,
+       event.process_bytes, event.overflow, event.process_full});
 }
 
 void RecordingObserver::OnTransition(const TransitionEvent& event) {

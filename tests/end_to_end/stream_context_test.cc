@@ -137,9 +137,8 @@ TEST_P(StreamContextTest, CancelEndsABackoff) {
   canceller.join();
   EXPECT_EQ(result.code(), StatusCode::CANCELLED);
   EXPECT_EQ(Hits(request).count(), 1);
-  WaitUntil(
-      [] { return internal::TimerThread::OfProcess()->pending() == 0; },
-      "no timer left");
+  WaitUntil([] { return internal::TimerThread::OfProcess()->pending() == 0; },
+            "no timer left");
 }
 
 TEST_P(StreamContextTest, CancelEndsAnAttempt) {
@@ -234,9 +233,8 @@ TEST_P(StreamContextTest, CredentialsOnEveryAttempt) {
   static const auto tls = BackendProcess::Start(BackendPath(), {"--tls"});
   grpc::SslCredentialsOptions ssl;
   ssl.pem_root_certs = kTestCertificate;
-  const auto channel =
-      CreateChannel(MakeResilience(StreamRetryConfig()), tls->target(),
-                    grpc::SslCredentials(ssl));
+  const auto channel = CreateChannel(MakeResilience(StreamRetryConfig()),
+                                     tls->target(), grpc::SslCredentials(ssl));
   std::atomic<int> calls{0};
   grpc::ClientContext context;
   context.set_credentials(grpc::MetadataCredentialsFromPlugin(

@@ -50,7 +50,8 @@ TEST_P(StreamRetryTest, FailuresBeforeTheFirstMessageAreRetried) {
 // A server that takes everything and fails at the client's end.
 TEST_P(StreamRetryTest, FailsAtTheEndOfTheRequests) {
   const auto channel = NewChannel(StreamRetryConfig());
-  EchoRequest request = FailingStream(2, kind() == StreamKind::kServer ? 0 : 99);
+  EchoRequest request =
+      FailingStream(2, kind() == StreamKind::kServer ? 0 : 99);
   request.mutable_script()->set_answer_at_end(true);
   Options options;
   options.messages = 20;

@@ -59,9 +59,9 @@ TEST_P(StreamTrapsTest, DeadlineWithAMessageUnread) {
 TEST_P(StreamTrapsTest, ServerDiesWithAMessageUnread) {
   if (kind() != StreamKind::kBidi) return;
   auto mortal = BackendProcess::Start(BackendPath());
-  const auto channel = CreateChannel(MakeResilience(StreamRetryConfig()),
-                                     mortal->target(),
-                                     grpc::InsecureChannelCredentials());
+  const auto channel =
+      CreateChannel(MakeResilience(StreamRetryConfig()), mortal->target(),
+                    grpc::InsecureChannelCredentials());
   grpc::ClientContext context;
   auto stream = OneReadOneWaits(channel, &context);
   mortal->Kill();
@@ -112,10 +112,8 @@ TEST_P(StreamTrapsTest, EverythingIsDestroyedAtOnce) {
         when == When::kBackoff ? FailingStream(-1) : NewStreamRequest();
     if (when == When::kAttempt) request.mutable_script()->set_hang_times(-1);
     requests.push_back(request);
-    const bool corked =
-        when == When::kCorked && kind() != StreamKind::kServer;
-    auto stream =
-        StartStream(shape(), channel, context.get(), request, corked);
+    const bool corked = when == When::kCorked && kind() != StreamKind::kServer;
+    auto stream = StartStream(shape(), channel, context.get(), request, corked);
     if (corked) {
       stream.reset();
       context.reset();
@@ -141,9 +139,8 @@ TEST_P(StreamTrapsTest, EverythingIsDestroyedAtOnce) {
   // Nothing goes on afterwards: the server hears of every end, and no timer waits.
   WaitUntil([] { return backend().Hits("").running() == 0; },
             "the server is told");
-  WaitUntil(
-      [] { return internal::TimerThread::OfProcess()->pending() == 0; },
-      "no timer left");
+  WaitUntil([] { return internal::TimerThread::OfProcess()->pending() == 0; },
+            "no timer left");
   EXPECT_EQ(ReplayBytesInUse(), 0);
 }
 
@@ -204,13 +201,13 @@ TEST_P(StreamTrapsTest, AnyDeadline) {
     grpc::ClientContext context;
     SetDeadline(&context, milliseconds(time));
     const StreamResult result = Run(channel, &context, request);
-    EXPECT_THAT(result.code(), AnyOf(StatusCode::DEADLINE_EXCEEDED,
-                                     StatusCode::UNAVAILABLE));
+    EXPECT_THAT(result.code(),
+                AnyOf(StatusCode::DEADLINE_EXCEEDED, StatusCode::UNAVAILABLE));
     if (result.code() == StatusCode::UNAVAILABLE) {
       // Nothing is reported of a first attempt that ended at the deadline.
-      EXPECT_THAT(result.Trailing("grpc-resilience-reason"),
-                  testing::Each(AnyOf("DEADLINE_WOULD_PASS",
-                                      "DEADLINE_EXCEEDED")));
+      EXPECT_THAT(
+          result.Trailing("grpc-resilience-reason"),
+          testing::Each(AnyOf("DEADLINE_WOULD_PASS", "DEADLINE_EXCEEDED")));
     }
     EXPECT_LT(Milliseconds(result.elapsed), time + 200 * TimeFactor());
   }
@@ -369,9 +366,8 @@ TEST_F(StreamQueueTest, ReactorsThatDeleteThemselves) {
   }
   WaitUntil([&] { return done == 100; }, "all are done");
   EXPECT_EQ(messages, 500);
-  WaitUntil(
-      [] { return internal::TimerThread::OfProcess()->pending() == 0; },
-      "no timer left");
+  WaitUntil([] { return internal::TimerThread::OfProcess()->pending() == 0; },
+            "no timer left");
 }
 
 }  // namespace

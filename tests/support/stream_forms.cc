@@ -163,8 +163,8 @@ class CqServerStream : public CqBase<grpc::ClientAsyncReader<EchoResponse>> {
  public:
   CqServerStream(Echo::Stub* stub, grpc::ClientContext* context,
                  const EchoRequest& request) {
-    call_ = stub->PrepareAsyncServerStream(context, request,
-                                           tags_queue_.queue());
+    call_ =
+        stub->PrepareAsyncServerStream(context, request, tags_queue_.queue());
     Start(false);
   }
   bool Write(const EchoRequest&, bool) override { std::abort(); }
@@ -281,8 +281,7 @@ class EventReactor : public Base {
   grpc::Status status_;
 };
 
-class ReadReactor
-    : public EventReactor<grpc::ClientReadReactor<EchoResponse>> {
+class ReadReactor : public EventReactor<grpc::ClientReadReactor<EchoResponse>> {
  public:
   void OnReadDone(bool ok) override { events_.Set(Events::kRead, ok); }
 };
@@ -378,8 +377,7 @@ class ReactorClientStream : public ReactorBase<WriteReactor> {
 };
 
 template <typename Request, typename Response>
-class ReactorBidiStream
-    : public ReactorBase<BidiReactor<Request, Response>> {
+class ReactorBidiStream : public ReactorBase<BidiReactor<Request, Response>> {
  public:
   using Base = ReactorBase<BidiReactor<Request, Response>>;
   template <typename Bind>
@@ -444,8 +442,7 @@ std::unique_ptr<TestStream> StartGeneric(
   if (shape.form == StreamForm::kGenericCq) {
     using Stream = WithStub<CqBidiStream<Bytes, Bytes>>;
     stream = std::make_unique<Stream>(
-        stub, corked, unary_response,
-        [&](grpc::CompletionQueue* queue) {
+        stub, corked, unary_response, [&](grpc::CompletionQueue* queue) {
           return stub->PrepareCall(context, method, queue);
         });
   } else {

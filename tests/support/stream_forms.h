@@ -20,7 +20,13 @@
 
 namespace grpc_resilience::test {
 
-enum class StreamForm { kSync, kAsyncCq, kReactor, kGenericCq, kGenericReactor };
+enum class StreamForm {
+  kSync,
+  kAsyncCq,
+  kReactor,
+  kGenericCq,
+  kGenericReactor
+};
 enum class StreamKind { kServer, kClient, kBidi };
 struct StreamShape {
   StreamForm form;

@@ -60,7 +60,8 @@ class StreamTestBase : public EndToEndTest {
   using EndToEndTest::EndToEndTest;
 
   /// The messages of a client's side: the first carries key and script.
-  static std::vector<EchoRequest> Messages(const EchoRequest& first, int count) {
+  static std::vector<EchoRequest> Messages(const EchoRequest& first,
+                                           int count) {
     std::vector<EchoRequest> messages = {first};
     for (int i = 1; i < count; ++i) {
       messages.emplace_back().add_payload("message " + std::to_string(i));
@@ -82,8 +83,7 @@ class StreamTestBase : public EndToEndTest {
                           const EchoRequest& request, const Options& options) {
     const auto start = std::chrono::steady_clock::now();
     StreamResult result;
-    auto stream =
-        StartStream(shape, channel, context, request, options.corked);
+    auto stream = StartStream(shape, channel, context, request, options.corked);
     if (options.wait_for_headers && !options.corked &&
         shape.kind == StreamKind::kServer) {
       stream->WaitForInitialMetadata();
@@ -203,10 +203,10 @@ class StreamTest
     const HitsResponse hits = Hits(request);
     EXPECT_EQ(hits.count(), hit);
     if (hits.hits_size() != hit) return;
-    EXPECT_EQ(hits.hits(hit - 1).request_hash(),
-              HashOf(kind() == StreamKind::kServer
-                         ? std::vector<EchoRequest>{request}
-                         : sent));
+    EXPECT_EQ(
+        hits.hits(hit - 1).request_hash(),
+        HashOf(kind() == StreamKind::kServer ? std::vector<EchoRequest>{request}
+                                             : sent));
   }
 };
 

@@ -35,9 +35,9 @@ std::shared_ptr<grpc::Channel> Ours(const std::string& address, bool retried,
                                     bool windows) {
   Config config;
   auto& policy = config.DefaultMethod();
-  policy.retry.idempotency =
-      retried ? grpc_resilience::Idempotency::kIdempotent
-              : grpc_resilience::Idempotency::kNonIdempotent;
+  policy.retry.idempotency = retried
+                                 ? grpc_resilience::Idempotency::kIdempotent
+                                 : grpc_resilience::Idempotency::kNonIdempotent;
   if (windows) {
     policy.stream.write_behind_bytes = 64 * 1024;
     policy.stream.read_ahead_messages = 16;

@@ -18,9 +18,9 @@ grpc::Status StreamServer::Service::Download(
   return grpc::Status::OK;
 }
 
-grpc::Status StreamServer::Service::Upload(
-    grpc::ServerContext* /*context*/, grpc::ServerReader<Payload>* reader,
-    Payload* /*response*/) {
+grpc::Status StreamServer::Service::Upload(grpc::ServerContext* /*context*/,
+                                           grpc::ServerReader<Payload>* reader,
+                                           Payload* /*response*/) {
   Payload payload;
   while (reader->Read(&payload)) {
   }

@@ -13,8 +13,8 @@ namespace {
 
 void Check(const grpc::Status& status, int moved, int count) {
   if (status.ok() && moved == count) return;
-  std::cerr << moved << " of " << count << " messages: "
-            << status.error_message() << "\n";
+  std::cerr << moved << " of " << count
+            << " messages: " << status.error_message() << "\n";
   std::exit(1);
 }
 
