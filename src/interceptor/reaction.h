@@ -1,5 +1,5 @@
-// Marks the time during which a thread of gRPC's runs a completion of ours. What
-// could hold the last reference to a channel mustn't be destroyed there: gRPC would
+// Marks the time during which a thread may be one of gRPC's that runs a completion
+// or a pass of ours. What could hold the last reference to a channel mustn't be destroyed there: gRPC would
 // wait for that very thread.
 //
 //   std::shared_ptr<Relay> relay = ShareOutsideReactions(new Relay(...), timer);

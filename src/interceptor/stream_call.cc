@@ -9,6 +9,7 @@
 #include "interceptor/call_events.h"
 #include "interceptor/idempotency_key.h"
 #include "interceptor/own_plan.h"
+#include "interceptor/reaction.h"
 #include "interceptor/thread_handover.h"
 #include "interceptor/wall_deadline.h"
 
@@ -67,6 +68,8 @@ void StreamCall::Intercept(Pass pass) {
   TakeOver(this);
   // First of all: nothing else may be asked of a cancel pass.
   if (Has(pass, Hook::PRE_SEND_CANCEL)) return CancelPass();
+  // The caller may be gone when a pass returns, and the relay held last by it.
+  const Reaction reaction;
   Mode mode = mode_.load(std::memory_order_acquire);
   if (mode == Mode::kNew &&
       mode_.compare_exchange_strong(mode, Mode::kOpening)) {
