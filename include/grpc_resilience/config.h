@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "grpc_resilience/fallback_rules.h"
 #include "grpc_resilience/hedging_policy.h"
 #include "grpc_resilience/retry_policy.h"
+#include "grpc_resilience/stream_policy.h"
 
 namespace grpc_resilience {
 
@@ -50,6 +52,8 @@ struct MethodPolicy {
   /// limits, the idempotency and chain_stop still hold; max_attempts, backoff and
   /// retryable_status_codes don't. Default unset: not hedged.
   std::optional<HedgingPolicy> hedging;
+  /// Only read for streams.
+  StreamPolicy stream;
   /// The call ends at the caller's deadline or after this time, whichever comes
   /// first. Range: > 0. Default unset: only the caller's deadline.
   std::optional<Duration> timeout;
@@ -119,6 +123,9 @@ class Config : public MethodPolicies {
   /// own, in all and for good; further ones share the breaker with the custom key
   /// kOverflowKey. Range: [1, 1000000]. Default: 1000.
   int max_custom_keys = 1000;
+  /// Bytes that all streams of the process together keep to send again; a stream
+  /// that would need more isn't retried. Range: ≥ 0. Default: 16 MiB.
+  std::int64_t max_replay_bytes = 16 * 1024 * 1024;
 
   const std::map<std::string, TargetConfig, std::less<>>& targets() const {
     return targets_;

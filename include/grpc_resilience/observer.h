@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "grpc_resilience/circuit_breaker.h"
@@ -73,6 +74,18 @@ struct FallbackEvent {
   Duration duration{0};
 };
 
+/// A stream lets go of what it kept to send again: it is over, its caller has seen
+/// something (COMMITTED), or it kept too much (REPLAY_BUFFER_FULL). The views are
+/// valid during the call only.
+struct ReplayBufferEvent {
+  std::string_view target;
+  std::string_view method;
+  std::int64_t bytes = 0;          ///< the most that it kept
+  std::int64_t process_bytes = 0;  ///< all streams of the process, now
+  bool overflow = false;      ///< it isn't retried any more for want of room
+  bool process_full = false;  ///< the limit was Config::max_replay_bytes
+};
+
 /// Something a developer should know, said once per method.
 struct NoticeEvent {
   std::string target;
@@ -92,6 +105,7 @@ class CallObserver {
   virtual void OnBudgetRefusal(const BudgetRefusalEvent& /*event*/) {}
   virtual void OnHedge(const HedgeEvent& /*event*/) {}
   virtual void OnFallback(const FallbackEvent& /*event*/) {}
+  virtual void OnReplayBuffer(const ReplayBufferEvent& /*event*/) {}
   virtual void OnTransition(const TransitionEvent& /*event*/) {}
   virtual void OnNotice(const NoticeEvent& /*event*/) {}
 };

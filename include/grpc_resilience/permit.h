@@ -82,6 +82,10 @@ class Permit {
   /// it was too early, twice, for a probe, or the breaker has moved on.
   bool MarkSlow();
 
+  /// From now on the attempt's time isn't looked at: a stream is as slow as its
+  /// first message. What was marked slow stays so.
+  void StopTiming() { admitted_.slow_at = TimePoint::max(); }
+
   /// True when it was given while HALF_OPEN.
   bool is_probe() const { return admitted_.number != 0 && !is_counted_slow(); }
 

@@ -123,6 +123,8 @@ class Resilience {
     MethodPolicy method;
     BreakerPolicy breaker;
     RetryThrottlePolicy throttle;
+    /// Config::max_replay_bytes.
+    std::int64_t max_replay_bytes = 0;
     /// Which rule gave the method policy, for people: "target payments:443,
     /// method /pay.Payments/*".
     std::string rule;

@@ -20,11 +20,14 @@ enum class StopReason {
   kCancelled,          ///< by the caller
   kShutdown,           ///< Resilience::Shutdown
   kChainStop,  ///< made while serving an inbound call that was itself a retry
+  kCommitted,  ///< a stream whose caller has seen something of the attempt
+  kReplayBufferFull,  ///< a stream that has sent more than is kept to send again
 };
 
 /// "OK", "NOT_RETRYABLE", "NOT_IDEMPOTENT", "RETRIES_EXHAUSTED",
 /// "BUDGET_EXHAUSTED", "DEADLINE_WOULD_PASS", "DEADLINE_EXCEEDED", "PUSHBACK",
-/// "BREAKER_OPEN", "CANCELLED", "SHUTDOWN", "CHAIN_STOP". The view lives for ever.
+/// "BREAKER_OPEN", "CANCELLED", "SHUTDOWN", "CHAIN_STOP", "COMMITTED",
+/// "REPLAY_BUFFER_FULL". The view lives for ever.
 std::string_view ToString(StopReason reason);
 
 }  // namespace grpc_resilience

@@ -57,6 +57,7 @@ Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
   facts.backoff = backoff_.Next(*plan_->random);
   facts.pushback = end.pushback;
   facts.budget_allows = BudgetAllows();
+  facts.no_retry = no_retry_;
   timed_out_ = end.code == StatusCode::DEADLINE_EXCEEDED &&
                ReachedAttemptLimit(facts.now);
 
@@ -152,6 +153,19 @@ Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
     return deadline_;
   }
   return Deadline::At(*deadline_.when() - retry.reserve);
+}
+
+void CallSession::OnFirstMessage() {
+  limited_ = false;
+  if (!permit_) return;
+  if (permit_->is_probe() && !CountsCalls()) {
+    Report({Outcome::kSuccess, IgnoredCause::kNone}, StatusCode::OK, {});
+    return;
+  }
+  // Late, but nobody has said so yet.
+  const auto slow_at = permit_->slow_at();
+  if (slow_at && plan_->clock->Now() >= *slow_at) permit_->MarkSlow();
+  permit_->StopTiming();
 }
 
 // A DEADLINE_EXCEEDED that comes much sooner is the server's own and stays as

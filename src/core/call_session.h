@@ -111,6 +111,13 @@ class CallSession {
     if (permit_) permit_->MarkSlow();
   }
 
+  /// A stream's first message: from now on the attempt has no limit of its own and
+  /// isn't slow, and a probe has proved what it should, so that a long stream holds
+  /// no half-open round up.
+  void OnFirstMessage();
+  /// Nothing of the attempt under way can be sent again.
+  void ForbidRetry(StopReason reason) { no_retry_ = reason; }
+
   /// The call turns out to have less time (a parent call's deadline).
   void LowerDeadline(Deadline deadline) {
     deadline_ = Earlier(deadline_, deadline);
@@ -181,6 +188,7 @@ class CallSession {
   bool connected_ = true;     // what may_probe said
   bool cancelled_ = false;
   bool shutdown_ = false;
+  std::optional<StopReason> no_retry_;
   Classification classification_;
   StatusCode last_code_ = StatusCode::OK;  // of the last attempt that ended
   std::string last_message_;               // with kCalls only

@@ -144,6 +144,17 @@ void CheckHedging(const MethodPolicy& policy, FaultsOf faults) {
   }
 }
 
+void CheckStream(const StreamPolicy& stream, FaultsOf faults) {
+  constexpr int kMostBytes = 1 << 30;
+  faults.InRange("stream.replay_bytes", stream.replay_bytes, 0, kMostBytes);
+  faults.NotNegative("stream.initial_metadata_grace",
+                     stream.initial_metadata_grace);
+  faults.InRange("stream.write_behind_bytes", stream.write_behind_bytes, 0,
+                 kMostBytes);
+  faults.InRange("stream.read_ahead_messages", stream.read_ahead_messages, 1,
+                 10000);
+}
+
 void CheckMethodPolicy(const MethodPolicy& policy, Covers covers,
                        FaultsOf faults) {
   const RetryPolicy& retry = policy.retry;
@@ -162,6 +173,7 @@ void CheckMethodPolicy(const MethodPolicy& policy, Covers covers,
   if (policy.timeout) faults.Positive("timeout", *policy.timeout);
   faults.Defined("message_kind", policy.message_kind, MessageKind::kBytes);
   CheckFallbacks(policy, faults);
+  CheckStream(policy.stream, faults);
 }
 
 // `prefix` is "" or ends with a space: "target \"payments:443\" ".
@@ -202,6 +214,10 @@ absl::Status ValidateConfig(const Config& config) {
   FaultsOf own("config", &lines);
   own.InRange("max_breakers", config.max_breakers, 1, 10000000);
   own.InRange("max_custom_keys", config.max_custom_keys, 1, 1000000);
+  if (config.max_replay_bytes < 0) {
+    own.Add("max_replay_bytes", absl::StrCat(config.max_replay_bytes),
+            "must be >= 0");
+  }
   if (config.breaker_idle_time &&
       *config.breaker_idle_time < std::chrono::seconds(1)) {
     own.Add("breaker_idle_time", DurationText(*config.breaker_idle_time),

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ class PolicyTable {
     return config_.breaker_idle_time;
   }
   int max_custom_keys() const { return config_.max_custom_keys; }
+  std::int64_t max_replay_bytes() const { return config_.max_replay_bytes; }
 
  private:
   Config config_;

@@ -194,7 +194,8 @@ Resilience::ResolvedPolicy Resilience::Resolve(std::string_view target,
   const std::shared_ptr<const PolicyTable> table = policies();
   const TargetConfig& own = table->ForTarget(target);
   PolicyTable::Match match = table->ForMethod(target, method);
-  return {*match.policy, own.breaker, own.throttle, std::move(match.rule)};
+  return {*match.policy, own.breaker, own.throttle, table->max_replay_bytes(),
+          std::move(match.rule)};
 }
 
 std::shared_ptr<const Resilience::Observers> Resilience::observers() const {

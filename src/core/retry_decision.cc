@@ -55,6 +55,7 @@ RetryDecision DecideRetry(const RetryPolicy& policy, const RetryFacts& facts) {
   if (facts.deadline.Expired(facts.now)) {
     return Stop(StopReason::kDeadlineExceeded);
   }
+  if (facts.no_retry) return Stop(*facts.no_retry);
   if (facts.attempts_made >= policy.max_attempts) {
     return Stop(StopReason::kRetriesExhausted);
   }

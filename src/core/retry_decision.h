@@ -36,6 +36,8 @@ struct RetryFacts {
   Duration backoff{0};
   std::optional<Pushback> pushback;
   bool budget_allows = true;
+  /// Why nothing can be sent again, whatever the policy says (streams).
+  std::optional<StopReason> no_retry;
 };
 
 struct RetryDecision {
@@ -57,7 +59,7 @@ bool HasTimeForAttempt(const RetryPolicy& policy, const Deadline& deadline,
                        TimePoint now, Duration wait);
 
 /// The first that applies: kOk, kCancelled, kNotRetryable (made locally or by
-/// code), kNotIdempotent, kDeadlineExceeded, kRetriesExhausted, kChainStop,
+/// code), kNotIdempotent, kDeadlineExceeded, no_retry, kRetriesExhausted, kChainStop,
 /// kPushback, kBudgetExhausted, kDeadlineWouldPass; otherwise retry.
 RetryDecision DecideRetry(const RetryPolicy& policy, const RetryFacts& facts);
 

@@ -28,6 +28,10 @@ std::string_view ToString(StopReason reason) {
       return "SHUTDOWN";
     case StopReason::kChainStop:
       return "CHAIN_STOP";
+    case StopReason::kCommitted:
+      return "COMMITTED";
+    case StopReason::kReplayBufferFull:
+      return "REPLAY_BUFFER_FULL";
   }
   return "UNKNOWN";
 }

@@ -80,4 +80,17 @@ void TellCallEnd(const CallPlan& plan, const CallSession& session,
   Tell(*plan.observers, &CallObserver::OnCallEnd, event);
 }
 
+void TellReplayBuffer(const CallPlan& plan, std::int64_t peak,
+                      ReplayBuffer::Overflow overflow) {
+  if (plan.observers == nullptr) return;
+  ReplayBufferEvent event;
+  event.target = plan.target;
+  event.method = plan.method;
+  event.bytes = peak;
+  event.process_bytes = ReplayBytesInUse();
+  event.overflow = overflow != ReplayBuffer::Overflow::kNone;
+  event.process_full = overflow == ReplayBuffer::Overflow::kProcess;
+  Tell(*plan.observers, &CallObserver::OnReplayBuffer, event);
+}
+
 }  // namespace grpc_resilience::internal

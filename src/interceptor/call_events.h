@@ -3,7 +3,10 @@
 
 #pragma once
 
+#include <cstdint>
+
 #include "core/call_session.h"
+#include "core/replay_buffer.h"
 #include "grpc_resilience/fallback.h"
 #include "interceptor/call_plan.h"
 
@@ -32,5 +35,9 @@ void TellFallback(const CallPlan& plan, const FailedCall& call,
 void TellCallEnd(const CallPlan& plan, const CallSession& session,
                  StatusCode code, TimePoint start,
                  std::string_view fallback = {});
+
+/// A stream of `plan` has let go of its buffer. `peak` is the most it kept.
+void TellReplayBuffer(const CallPlan& plan, std::int64_t peak,
+                      ReplayBuffer::Overflow overflow);
 
 }  // namespace grpc_resilience::internal

@@ -78,6 +78,7 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
                                                 : TimerThread::OfProcess();
   plan->method = std::string(method);
   plan->policy = std::move(resolved.method);
+  plan->max_replay_bytes = resolved.max_replay_bytes;
   plan->outcome_predicate = resolved.breaker.outcome_predicate;
   if (resolved.breaker.mode == BreakerMode::kEnabled && !plan->policy.bypass) {
     plan->breaker = resilience_->registry().GetOrCreate(

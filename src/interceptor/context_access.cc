@@ -43,6 +43,9 @@ class ClientCallbackReaderWriterImpl<grpc_resilience::internal::Tag,
            (context.propagation_options_.c_bitmask() &
             (GRPC_PROPAGATE_DEADLINE | GRPC_PROPAGATE_CANCELLATION)) != 0;
   }
+  static grpc_call* ParentCall(const ClientContext& context) {
+    return context.propagate_from_call_;
+  }
   static std::uint32_t InitialMetadataFlags(const ClientContext& context) {
     return context.initial_metadata_flags();
   }
@@ -177,6 +180,10 @@ bool ContextAccess::HasParent(const grpc::ClientContext& context) {
   return ContextFriend::HasParent(context);
 }
 
+grpc_call* ContextAccess::ParentCall(const grpc::ClientContext& context) {
+  return ContextFriend::ParentCall(context);
+}
+
 std::uint32_t ContextAccess::InitialMetadataFlags(
     const grpc::ClientContext& context) {
   return ContextFriend::InitialMetadataFlags(context);
@@ -255,6 +262,12 @@ MessageBase ContextAccess::ProveSent(InterceptorBatchMethods* methods) {
   return MessageBase::kUnknown;
 }
 
+bool ContextAccess::ReceivesBytes(InterceptorBatchMethods* methods) {
+  auto* batch = static_cast<InterceptorBatchMethodsImpl*>(methods);
+  return dynamic_cast<CallOpRecvMessage<grpc::ByteBuffer>*>(
+             batch->*MemberOf(OpsOfBatch())) != nullptr;
+}
+
 void ContextAccess::SetReceived(InterceptorBatchMethods* methods,
                                 void* message) {
   static_cast<InterceptorBatchMethodsImpl*>(methods)->SetRecvMessage(message,
@@ -272,6 +285,7 @@ OpSetProof ContextAccess::Prove(InterceptorBatchMethods*) { return {}; }
 MessageBase ContextAccess::ProveSent(InterceptorBatchMethods*) {
   return MessageBase::kUnknown;
 }
+bool ContextAccess::ReceivesBytes(InterceptorBatchMethods*) { return false; }
 void ContextAccess::SetReceived(InterceptorBatchMethods*, void*) {}
 
 #endif  // GRPC_RESILIENCE_OP_SET_ACCESS

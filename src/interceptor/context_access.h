@@ -48,6 +48,10 @@ class ContextAccess {
   /// True when the call was made with FromServerContext and ends with its parent.
   static bool HasParent(const grpc::ClientContext& context);
 
+  /// The parent call, or null. Whoever outlives the caller's context takes a
+  /// reference to it.
+  static grpc_call* ParentCall(const grpc::ClientContext& context);
+
   /// Flags of the send-initial-metadata op (wait_for_ready).
   static std::uint32_t InitialMetadataFlags(const grpc::ClientContext& context);
 
@@ -92,6 +96,10 @@ class ContextAccess {
   /// What the sent object is, by the serializer that goes with it; kUnknown where
   /// gRPC has bytes already.
   static MessageBase ProveSent(
+      grpc::experimental::InterceptorBatchMethods* methods);
+  /// The receive op of the batch is one for grpc::ByteBuffer, for certain. Only for
+  /// a pass of a batch that receives a message.
+  static bool ReceivesBytes(
       grpc::experimental::InterceptorBatchMethods* methods);
   /// Lets interceptors before ours see the message in their post-receive pass.
   static void SetReceived(grpc::experimental::InterceptorBatchMethods* methods,

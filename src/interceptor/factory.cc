@@ -4,6 +4,7 @@
 
 #include "interceptor/call_override.h"
 #include "interceptor/inner_call_scope.h"
+#include "interceptor/stream_call.h"
 #include "interceptor/unary_call.h"
 
 namespace grpc_resilience::internal {
@@ -46,13 +47,14 @@ ResilienceInterceptorFactory::PlaceIn(grpc::ChannelInterface* channel) {
 
 grpc::experimental::Interceptor*
 ResilienceInterceptorFactory::CreateClientInterceptor(ClientRpcInfo* info) {
-  if (InnerCallScope::Active() || info->type() != ClientRpcInfo::Type::UNARY) {
-    return new Transparent;
-  }
+  if (InnerCallScope::Active()) return new Transparent;
   const auto& place = PlaceIn(info->channel());
   if (place.has_value() && place->shadowed) return new Transparent;
   std::shared_ptr<const CallPlan> plan = plans_.Get(info->method());
   if (plan->policy.bypass) return new Transparent;
+  if (info->type() != ClientRpcInfo::Type::UNARY) {
+    return new StreamCall(std::move(plan), info, place);
+  }
   return new UnaryCall(std::move(plan), info, place);
 }
 

@@ -33,6 +33,13 @@ void RecordingObserver::OnFallback(const FallbackEvent& event) {
                         event.answered, event.duration});
 }
 
+void RecordingObserver::OnReplayBuffer(const ReplayBufferEvent& event) {
+  absl::MutexLock lock(&mu_);
+  replay_buffers_.push_back(
+      {std::string(event.target), std::string(event.method), event.bytes,
+       event.process_bytes, event.overflow, event.process_full});
+}
+
 void RecordingObserver::OnTransition(const TransitionEvent& event) {
   absl::MutexLock lock(&mu_);
   transitions_.push_back(event);
@@ -56,6 +63,11 @@ std::vector<RecordedCall> RecordingObserver::calls() const {
 std::vector<RecordedFallback> RecordingObserver::fallbacks() const {
   absl::ReaderMutexLock lock(&mu_);
   return fallbacks_;
+}
+
+std::vector<RecordedReplayBuffer> RecordingObserver::replay_buffers() const {
+  absl::ReaderMutexLock lock(&mu_);
+  return replay_buffers_;
 }
 
 std::vector<TransitionEvent> RecordingObserver::transitions() const {
@@ -85,6 +97,7 @@ void RecordingObserver::Clear() {
   fallbacks_.clear();
   attempts_.clear();
   calls_.clear();
+  replay_buffers_.clear();
   transitions_.clear();
   notices_.clear();
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the benchmark programs (Release, in build/bench) and runs a benchmark.
 #
-#   tests/benchmark/run.sh [cost|breaker|effect|metrics|admin|fallback] [--quick]
+#   tests/benchmark/run.sh [cost|breaker|effect|stream|metrics|admin|fallback] [--quick]
 #
 # cost: what a call through the library costs beside gRPC alone (cost.sh). About
 # 10 minutes on 2 cores, with --quick less than 2.
@@ -9,11 +9,12 @@
 # (breaker.sh). About 3 minutes, with --quick a few seconds.
 # effect: what the library does for calls to a backend that fails, dies or hangs
 # (effect.sh). About 30 minutes, with --quick 3.
+# stream: messages per second of streams through the library beside plain ones
+# (stream.sh). About 5 minutes, with --quick half a minute.
 # metrics: what the metrics cost a call, and a scrape (metrics.sh). About 6 minutes,
 # with --quick 1. Needs the component prometheus.
 # admin: what calls pay while their process is administered (admin.sh). About 8
 # minutes, with --quick 1.
-#
 # fallback: what an answer from the stale cache costs (fallback.sh). Some seconds.
 #
 # Reports, and exits 0, whether targets are met or missed; any other exit code is a
@@ -21,7 +22,7 @@
 set -euo pipefail
 
 usage() {
-  echo "usage: tests/benchmark/run.sh [cost|breaker|effect|metrics|admin|fallback] [--quick]" >&2
+  echo "usage: tests/benchmark/run.sh [cost|breaker|effect|stream|metrics|admin|fallback] [--quick]" >&2
   exit 2
 }
 
@@ -29,7 +30,7 @@ benchmark=cost
 quick=0
 for argument in "$@"; do
   case "$argument" in
-    cost | breaker | effect | metrics | admin | fallback) benchmark="$argument" ;;
+    cost | breaker | effect | stream | metrics | admin | fallback) benchmark="$argument" ;;
     --quick) quick=1 ;;
     *) usage ;;
   esac

@@ -22,6 +22,8 @@ TEST(StopReasonTest, EachHasTheNameThatMetadataCarries) {
       {StopReason::kCancelled, "CANCELLED"},
       {StopReason::kShutdown, "SHUTDOWN"},
       {StopReason::kChainStop, "CHAIN_STOP"},
+      {StopReason::kCommitted, "COMMITTED"},
+      {StopReason::kReplayBufferFull, "REPLAY_BUFFER_FULL"},
   };
   for (const auto& [reason, name] : names) EXPECT_EQ(ToString(reason), name);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "interceptor/thread_handover.h"
 
@@ -253,15 +254,25 @@ grpc::Status EchoService::BidiStream(
   WaitBlocking(hit, *context);
   EchoRequest request = first;
   int taken = 0;
+  std::vector<EchoResponse> waiting;  // with answer_at_end
+  bool all = false;
   do {
     hit.AddRequest(request);
     if (hit.Fails() && taken >= hit.script().messages_before_failure()) break;
     EchoResponse response;
     hit.Fill(&response);
     *response.mutable_items() = request.payload();
-    if (!stream->Write(response)) break;
     ++taken;
-  } while (stream->Read(&request));
+    if (hit.script().answer_at_end()) {
+      waiting.push_back(std::move(response));
+    } else if (!stream->Write(response)) {
+      break;
+    }
+    all = !stream->Read(&request);
+  } while (!all);
+  if (all && !hit.Fails()) {
+    for (const EchoResponse& response : waiting) stream->Write(response);
+  }
   if (context->IsCancelled()) hit.SetCancelled();
   grpc::Status status = hit.Verdict();
   AddTrailing(hit, context);

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,16 @@ struct RecordedFallback {
   Duration duration{0};
 };
 
+/// A ReplayBufferEvent that owns its strings. A value type.
+struct RecordedReplayBuffer {
+  std::string target;
+  std::string method;
+  std::int64_t bytes = 0;
+  std::int64_t process_bytes = 0;
+  bool overflow = false;
+  bool process_full = false;
+};
+
 /// This type is safe to use from several threads at once.
 class RecordingObserver : public CallObserver {
  public:
@@ -57,6 +68,7 @@ class RecordingObserver : public CallObserver {
   void OnBudgetRefusal(const BudgetRefusalEvent& event) override;
   void OnHedge(const HedgeEvent& event) override;
   void OnFallback(const FallbackEvent& event) override;
+  void OnReplayBuffer(const ReplayBufferEvent& event) override;
   void OnTransition(const TransitionEvent& event) override;
   void OnNotice(const NoticeEvent& event) override;
 
@@ -64,6 +76,7 @@ class RecordingObserver : public CallObserver {
   std::vector<RecordedAttempt> attempts() const;
   std::vector<RecordedCall> calls() const;
   std::vector<RecordedFallback> fallbacks() const;
+  std::vector<RecordedReplayBuffer> replay_buffers() const;
   std::vector<TransitionEvent> transitions() const;
   std::vector<NoticeEvent> notices() const;
   int budget_refusals() const;
@@ -79,6 +92,7 @@ class RecordingObserver : public CallObserver {
   int budget_refusals_ ABSL_GUARDED_BY(mu_) = 0;
   int hedges_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<RecordedFallback> fallbacks_ ABSL_GUARDED_BY(mu_);
+  std::vector<RecordedReplayBuffer> replay_buffers_ ABSL_GUARDED_BY(mu_);
   std::vector<TransitionEvent> transitions_ ABSL_GUARDED_BY(mu_);
   std::vector<NoticeEvent> notices_ ABSL_GUARDED_BY(mu_);
 };
