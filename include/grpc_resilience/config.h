@@ -125,7 +125,7 @@ class Config : public MethodPolicies {
   int max_custom_keys = 1000;
   /// Bytes that all streams of the process together keep to send again; a stream
   /// that would need more isn't retried. Range: ≥ 0. Default: 16 MiB.
-  std::int64_t max_replay_bytes = 16 * 1024 * 1024;
+  std::int64_t max_replay_bytes = std::int64_t{16} * 1024 * 1024;
 
   const std::map<std::string, TargetConfig, std::less<>>& targets() const {
     return targets_;
