@@ -8,9 +8,9 @@ usage() {
 tests/run.sh [options]
 
   (none)            build, then all tests: unit, end_to_end, layering, package
-  --label LABEL     only tests with this label: unit, breaker, retry, streaming,
-                    metrics, admin, fallback, end_to_end, layering, package; may be
-                    given more than once
+  --label LABEL     only tests with this label: unit, core, interceptor, breaker,
+                    retry, streaming, metrics, admin, fallback, end_to_end,
+                    layering, package; may be given more than once
   --sanitize        the unit and end_to_end tests (or those of --label) twice: with
                     AddressSanitizer and UndefinedBehaviorSanitizer, then with
                     ThreadSanitizer

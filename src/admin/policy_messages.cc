@@ -78,6 +78,16 @@ std::string MethodText(const MethodPolicy& policy) {
                                  Roughly(retry.backoff.max_backoff), ", x",
                                  Number(retry.backoff.backoff_multiplier)));
   }
+  if (policy.hedging) {
+    const HedgingPolicy& hedging = *policy.hedging;
+    parts.push_back(absl::StrCat(
+        "if idempotent hedged instead: up to ", hedging.max_hedged_attempts,
+        " attempts, each ",
+        hedging.delay_quantile
+            ? absl::StrCat("after quantile ", Number(*hedging.delay_quantile),
+                           " of the latency")
+            : absl::StrCat(Roughly(hedging.hedging_delay), " after the last")));
+  }
   if (retry.per_attempt_timeout) {
     parts.push_back(absl::StrCat(
         "at most ", Roughly(*retry.per_attempt_timeout), " per attempt"));
@@ -86,7 +96,25 @@ std::string MethodText(const MethodPolicy& policy) {
     parts.push_back(
         absl::StrCat("at most ", Roughly(*policy.timeout), " in all"));
   }
+  if (!policy.fallbacks.empty()) {
+    parts.push_back(absl::StrCat(
+        "then ", absl::StrJoin(policy.fallbacks, ", ",
+                               [](std::string* out, const auto& fallback) {
+                                 out->append(fallback->kind());
+                               })));
+  }
   return absl::StrJoin(parts, "; ");
+}
+
+void SetHedging(const HedgingPolicy& hedging, pb::HedgingPolicy* message) {
+  message->set_max_hedged_attempts(hedging.max_hedged_attempts);
+  *message->mutable_hedging_delay() = ToProto(hedging.hedging_delay);
+  if (hedging.delay_quantile) {
+    message->set_delay_quantile(*hedging.delay_quantile);
+  }
+  for (const StatusCode code : hedging.non_fatal_status_codes) {
+    message->add_non_fatal_status_codes(StatusCodeName(code));
+  }
 }
 
 std::string OpenTimeText(const BreakerRules& rules) {
@@ -214,6 +242,10 @@ pb::MethodPolicy ToProto(const MethodPolicy& policy) {
   message.set_idempotency_key_header(retry.idempotency_key_header.value_or(""));
   message.set_chain_stop(retry.chain_stop);
   message.set_bypass(policy.bypass);
+  if (policy.hedging) SetHedging(*policy.hedging, message.mutable_hedging());
+  for (const auto& fallback : policy.fallbacks) {
+    message.add_fallbacks(std::string(fallback->kind()));
+  }
   return message;
 }
 

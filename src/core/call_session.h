@@ -104,7 +104,9 @@ class CallSession {
   /// When the attempt under way (with BreakerCounts::kCalls, the call) becomes
   /// slow for the breaker; empty when that doesn't matter.
   std::optional<TimePoint> slow_at() const {
-    return permit_ ? permit_->slow_at() : std::nullopt;
+    // Never: after Permit::StopTiming.
+    if (!permit_ || permit_->slow_at() == TimePoint::max()) return std::nullopt;
+    return permit_->slow_at();
   }
   /// It has come to that, and the attempt is still under way.
   void OnSlow() {

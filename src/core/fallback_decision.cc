@@ -40,6 +40,9 @@ bool FallbackApplies(const FallbackRules& rules, const EndedCall& call) {
     case StopReason::kOk:
     case StopReason::kCancelled:
     case StopReason::kShutdown:
+    // Of streams, which have no fallbacks.
+    case StopReason::kCommitted:
+    case StopReason::kReplayBufferFull:
       return false;
   }
   return false;

@@ -68,6 +68,11 @@ void StaleStore::Put(std::string key, std::string_view value, TimePoint now) {
   entry->stored = now;
   stripe.bytes += Cost(*entry);
   stripe.LinkLocked(entry);
+  if (Cost(*entry) > bytes_per_stripe_) {
+    // The others stay.
+    stripe.RemoveLocked(entry);
+    return;
+  }
   stripe.ShrinkLocked(bytes_per_stripe_);
 }
 
@@ -87,8 +92,8 @@ std::optional<StaleStore::Found> StaleStore::Get(std::string_view key,
     return std::nullopt;
   }
   ++stripe.hits;
-  stripe.UnlinkLocked(entry);
-  stripe.LinkLocked(entry);
+  // Its neighbours in the list, cold memory, are left alone.
+  entry->used = true;
   return Found{entry->value, entry->stored};
 }
 
@@ -142,7 +147,14 @@ void StaleStore::Stripe::RemoveLocked(Entry* entry) {
 
 void StaleStore::Stripe::ShrinkLocked(std::size_t limit) {
   while (bytes > limit && oldest != nullptr) {
-    RemoveLocked(oldest);
+    Entry* const entry = oldest;
+    if (entry->used) {
+      entry->used = false;
+      UnlinkLocked(entry);
+      LinkLocked(entry);
+      continue;
+    }
+    RemoveLocked(entry);
     ++evictions;
   }
 }

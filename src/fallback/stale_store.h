@@ -1,5 +1,6 @@
-// Responses by key under a cap of bytes, the least recently used going first. Striped:
-// calls with different keys rarely meet at a lock.
+// Responses by key under a cap of bytes. Those that were neither put nor used for the
+// longest time go first (LRU by second chance: a use only sets a mark). Striped: calls
+// with different keys rarely meet at a lock.
 
 #pragma once
 
@@ -57,6 +58,7 @@ class StaleStore {
     std::string key;
     std::string value;
     TimePoint stored;
+    bool used = false;  // since it was last put, or passed over as the oldest
     Entry* newer = nullptr;
     Entry* older = nullptr;
   };

@@ -262,5 +262,26 @@ TEST_F(ReadHandlersTest, PoliciesNameTheirRules) {
                           "default target", "library defaults"));
 }
 
+TEST_F(ReadHandlersTest, PoliciesShowHedging) {
+  Config config;
+  HedgingPolicy& hedging = config.Method("/shop.Stock/Get").hedging.emplace();
+  hedging.max_hedged_attempts = 4;
+  hedging.delay_quantile = 0.95;
+  hedging.non_fatal_status_codes = {StatusCode::UNAVAILABLE};
+  ASSERT_TRUE(resilience_->Update(config).ok());
+  pb::ResolvePolicyRequest request;
+  request.set_target("pay:1");
+  request.set_method("/shop.Stock/Get");
+  pb::ResolvePolicyResponse resolved;
+  ASSERT_TRUE(read_.Resolve(request, &resolved).ok());
+  EXPECT_EQ(resolved.method().hedging().max_hedged_attempts(), 4);
+  EXPECT_EQ(resolved.method().hedging().delay_quantile(), 0.95);
+  EXPECT_THAT(resolved.method().hedging().non_fatal_status_codes(),
+              ElementsAre("UNAVAILABLE"));
+  EXPECT_THAT(resolved.method().text(),
+              HasSubstr("hedged instead: up to 4 attempts, each after quantile "
+                        "0.95 of the latency"));
+}
+
 }  // namespace
 }  // namespace grpc_resilience::internal

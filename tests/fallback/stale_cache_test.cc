@@ -135,9 +135,12 @@ TEST(StaleCacheTest, WhatIsTooLargeIsNotKept) {
   StaleCacheOptions options;
   options.max_bytes = 16384;
   StaleCache cache(options);
+  cache.OnResponse(*MakeCall("other"), "stays", kStart);
+  const std::size_t bytes = cache.stats().bytes;
   cache.OnResponse(*MakeCall("q"), std::string(20000, 'x'), kStart);
-  EXPECT_EQ(cache.stats().values, 0u);
-  EXPECT_EQ(cache.stats().bytes, 0u);
+  EXPECT_EQ(cache.stats().values, 1u);
+  EXPECT_EQ(cache.stats().bytes, bytes);
+  EXPECT_EQ(AnswerOf(&cache, MakeCall("other")).response, "stays");
 }
 
 // A value that shrinks is counted as it is.
