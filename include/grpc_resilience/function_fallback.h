@@ -80,7 +80,7 @@ template <typename Request, typename Response>
 std::shared_ptr<FallbackSource> Fallback(
     std::function<FallbackResult<Response>(const Request&, const FailedCall&)>
         function,
-    FunctionOptions options = {}) {
+    const FunctionOptions& options = {}) {
   return internal::MakeFunctionSource(
       [function = std::move(function)](const FailedCall& call) {
         Request request;
@@ -92,7 +92,7 @@ std::shared_ptr<FallbackSource> Fallback(
             [](const auto& result) { return internal::ToAnswer(result); },
             function(request, call));
       },
-      std::move(options));
+      options);
 }
 
 }  // namespace grpc_resilience

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kAtOnce = 256;
 // Looked at for one page: a few milliseconds.
 constexpr std::size_t kMostLookedAt = 20'000;
-constexpr std::size_t kMostTokenBytes = 16 * 1024;
+constexpr std::size_t kMostTokenBytes = std::size_t{16} * 1024;
 
 bool Contains(absl::string_view text, absl::string_view part) {
   return absl::StrContains(text, part);

@@ -29,7 +29,7 @@ class Explainer {
   }
 
  private:
-  void Detail(std::string text) { response_.add_details(Utf8(text)); }
+  void Detail(const std::string& text) { response_.add_details(Utf8(text)); }
   void Figure(const char* name, double value, std::string unit = "") {
     pb::Figure* const figure = response_.add_figures();
     figure->set_name(name);

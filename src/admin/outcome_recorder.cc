@@ -159,7 +159,7 @@ std::string OutcomeRecorder::CustomOf(const std::string& target,
   const auto resilience = resilience_.lock();
   if (resilience == nullptr) return "";
   // Calls the user's function.
-  const std::string custom = resilience->BreakerKeyFor(target, method).custom;
+  std::string custom = resilience->BreakerKeyFor(target, method).custom;
   absl::MutexLock lock(&mu_);
   if (custom_.size() < kMostKnownKeys) custom_[{target, method}] = custom;
   return custom;

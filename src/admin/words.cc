@@ -28,7 +28,8 @@ std::string Roughly(Duration duration) {
   if (whole < 60) return absl::StrCat(whole, " s");
   if (whole < 3600) return Two(whole / 60, "min", whole % 60, "s");
   const std::int64_t minutes = whole / 60;
-  if (minutes < 24 * 60) return Two(minutes / 60, "h", minutes % 60, "min");
+  if (minutes < std::int64_t{24} * 60)
+    return Two(minutes / 60, "h", minutes % 60, "min");
   const std::int64_t hours = minutes / 60;
   return Two(hours / 24, "d", hours % 24, "h");
 }

@@ -20,7 +20,7 @@ std::size_t LatencyQuantile::BucketOf(Duration latency) {
   if (us < kParts) return static_cast<std::size_t>(us);
   int doublings = 0;
   std::uint64_t part = us;
-  while (part >= 2 * kParts) {
+  while (part >= std::uint64_t{2} * kParts) {
     part /= 2;
     ++doublings;
   }

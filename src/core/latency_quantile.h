@@ -42,7 +42,8 @@ class LatencyQuantile {
  private:
   static constexpr int kParts = 32;      // of a doubling
   static constexpr int kDoublings = 40;  // of a microsecond: twelve days
-  static constexpr std::size_t kBuckets = kParts * (kDoublings + 1);
+  static constexpr std::size_t kBuckets =
+      std::size_t{kParts} * (kDoublings + 1);
 
   static std::size_t BucketOf(Duration latency);
   static Duration UpperEndOf(std::size_t bucket);

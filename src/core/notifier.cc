@@ -8,9 +8,9 @@ namespace {
 using ObserversPtr = std::shared_ptr<const Notifier::Observers>;
 
 ObserversPtr With(const ObserversPtr& observers,
-                  const std::shared_ptr<CallObserver>& added) {
+                  std::shared_ptr<CallObserver> added) {
   auto more = std::make_shared<Notifier::Observers>(*observers);
-  more->push_back(added);
+  more->push_back(std::move(added));
   return more;
 }
 
@@ -36,7 +36,9 @@ void Notifier::AddObserver(std::shared_ptr<CallObserver> observer) {
   const bool hears_calls = observer->HearsCalls();
   absl::MutexLock lock(&mu_);
   observers_ = With(observers_, observer);
-  if (hears_calls) call_observers_ = With(call_observers_, observer);
+  if (hears_calls) {
+    call_observers_ = With(call_observers_, std::move(observer));
+  }
 }
 
 bool Notifier::RemoveObserver(const CallObserver* observer) {

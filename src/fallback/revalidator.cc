@@ -20,13 +20,14 @@ void Revalidator::UseChannel(const std::string& target,
   channels_[target] = channel;
 }
 
-void Revalidator::Add(std::string key, std::shared_ptr<const FailedCall> call) {
+void Revalidator::Add(const std::string& key,
+                      const std::shared_ptr<const FailedCall>& call) {
   absl::MutexLock lock(&mu_);
   if (stopped_ || channels_.count(call->target) == 0 ||
       wanted_.size() >= kMaxWanted) {
     return;
   }
-  wanted_.try_emplace(std::move(key), std::move(call));
+  wanted_.try_emplace(key, call);
   if (running_) return;
   try {
     std::thread([self = shared_from_this()] { self->Loop(); }).detach();

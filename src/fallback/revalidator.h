@@ -40,7 +40,8 @@ class Revalidator : public std::enable_shared_from_this<Revalidator> {
                   const std::shared_ptr<grpc::Channel>& channel);
 
   /// The value of `key`, which `call` was answered with, wants replacing.
-  void Add(std::string key, std::shared_ptr<const FailedCall> call);
+  void Add(const std::string& key,
+           const std::shared_ptr<const FailedCall>& call);
 
   /// Nothing is sent from now on; what is under way is cancelled.
   void Stop();

@@ -142,7 +142,7 @@ std::shared_ptr<LatencyQuantile> CallPlanCache::LatencyOf(
              std::make_shared<LatencyQuantile>(*hedging.delay_quantile,
                                                hedging.delay_minimum_calls)};
   }
-  const std::shared_ptr<LatencyQuantile> latency = entry.latency;
+  std::shared_ptr<LatencyQuantile> latency = entry.latency;
   if (latencies_.size() > kMaxPlans) latencies_.clear();
   return latency;
 }

@@ -63,7 +63,8 @@ TEST(ConfigValidationHedgingTest, NamesEachBadField) {
       {[](auto& m) {
          m.hedging->non_fatal_status_codes = {static_cast<StatusCode>(31)};
        },
-       "hedging.non_fatal_status_codes contains CODE_31: not a gRPC status code"},
+       "hedging.non_fatal_status_codes contains CODE_31: not a gRPC status "
+       "code"},
       {[](auto& m) { m.retry.idempotency = Idempotency::kNonIdempotent; },
        "hedging = set: contradicts retry.idempotency = kNonIdempotent"},
   };

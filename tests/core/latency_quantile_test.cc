@@ -1,11 +1,11 @@
+#include "core/latency_quantile.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <random>
 #include <vector>
-
-#include "core/latency_quantile.h"
 
 namespace grpc_resilience::internal {
 namespace {
