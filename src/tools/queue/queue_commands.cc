@@ -149,7 +149,7 @@ void AddQueueCommands(CLI::App& app, std::ostream& out,
       ->required()
       ->check(CLI::ExistingFile);
   using Work = std::function<absl::Status(QueueStore&)>;
-  const auto add = [&](const char* name, const char* help, Work work) {
+  const auto add = [&](const char* name, const char* help, const Work& work) {
     CLI::App* const command = queue->add_subcommand(name, help);
     command->callback([arguments, end, work] {
       SqliteQueueStore store(arguments->file, std::chrono::seconds(5));

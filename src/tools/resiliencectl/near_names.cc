@@ -41,6 +41,7 @@ std::vector<std::string> NearNames(const std::string& name,
   near.erase(std::unique(near.begin(), near.end()), near.end());
   if (near.size() > most) near.resize(most);
   std::vector<std::string> result;
+  result.reserve(near.size());
   for (auto& [distance, other] : near) result.push_back(std::move(other));
   return result;
 }

@@ -112,7 +112,7 @@ grpc::Status ListAll(const Process& process, const Options& options,
   do {
     pb::ListBreakersResponse page;
     const auto context = process.NewContext(options.timeout);
-    const grpc::Status status =
+    grpc::Status status =
         process.stub().ListBreakers(context.get(), request, &page);
     if (!status.ok()) return status;
     for (pb::Breaker& breaker : *page.mutable_breakers()) {

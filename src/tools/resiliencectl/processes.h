@@ -57,6 +57,7 @@ std::vector<Answer<Response>> AskAll(
     const Processes& processes,
     const std::function<grpc::Status(const Process&, Response*)>& ask) {
   std::vector<std::future<Answer<Response>>> futures;
+  futures.reserve(processes.size());
   for (const auto& process : processes) {
     futures.push_back(std::async(std::launch::async, [&ask, &process] {
       Answer<Response> answer;
@@ -66,6 +67,7 @@ std::vector<Answer<Response>> AskAll(
     }));
   }
   std::vector<Answer<Response>> answers;
+  answers.reserve(futures.size());
   for (auto& future : futures) answers.push_back(future.get());
   return answers;
 }

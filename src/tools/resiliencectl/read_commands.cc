@@ -55,7 +55,7 @@ ExitCode ListPolicies(const Options& options, const Processes& processes) {
     do {
       pb::ListPoliciesResponse page;
       const auto context = process.NewContext(options.timeout);
-      const grpc::Status status =
+      grpc::Status status =
           process.stub().ListPolicies(context.get(), request, &page);
       if (!status.ok()) return status;
       for (auto& rule : *page.mutable_rules()) {
