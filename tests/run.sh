@@ -113,7 +113,8 @@ sanitize() {
 tidy() {
   configure "$build" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
   # They generate the protos' headers.
-  build "$build" grpc_resilience_interceptor grpc_resilience_admin_proto
+  build "$build" grpc_resilience_interceptor grpc_resilience_admin_proto \
+    grpc_resilience_config
   say "clang-tidy"
   find "$root/src" -name '*.cc' -print0 | sort -z |
     xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet

@@ -101,7 +101,7 @@ class Explainer {
       absl::StrAppend(&text, " of ", rules_.half_open_calls,
                       " that must; one failure opens");
     }
-    Detail(std::move(text));
+    Detail(text);
   }
 
   void TellRules() {
@@ -143,7 +143,7 @@ class Explainer {
         now_.window_calls < rules_.minimum_calls) {
       absl::StrAppend(&text, "; no verdict before ", rules_.minimum_calls);
     }
-    Detail(std::move(text));
+    Detail(text);
   }
 
   void TellBudget() {
@@ -159,7 +159,7 @@ class Explainer {
       absl::StrAppend(&text,
                       ": retries are refused until it is more than half full");
     }
-    Detail(std::move(text));
+    Detail(text);
   }
 
   void TellMode() {
@@ -176,7 +176,7 @@ class Explainer {
       absl::StrAppend(&text, "; the state would be ",
                       Str(ToString(now_.state)));
     }
-    Detail(std::move(text));
+    Detail(text);
   }
 
   void TellCounts() {

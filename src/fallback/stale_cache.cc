@@ -91,7 +91,7 @@ std::string StaleCache::KeyOf(const FallbackRequest& request) const {
 
 void StaleCache::Start(const std::shared_ptr<const FailedCall>& call,
                        FallbackReply reply) {
-  std::string key = KeyOf(*call);
+  const std::string key = KeyOf(*call);
   auto found = store_->Get(key, SaturatingAdd(call->now, -options_.max_age));
   if (!found) {
     reply.Answer(FallbackAnswer::Declined());
@@ -99,7 +99,7 @@ void StaleCache::Start(const std::shared_ptr<const FailedCall>& call,
   }
   const auto age = std::chrono::duration_cast<std::chrono::seconds>(
       std::max(call->now - found->stored, Duration::zero()));
-  if (revalidator_ != nullptr) revalidator_->Add(std::move(key), call);
+  if (revalidator_ != nullptr) revalidator_->Add(key, call);
   reply.Answer(FallbackAnswer::Response(
       std::move(found->value), {}, absl::StrCat("age=", age.count(), "s")));
 }
