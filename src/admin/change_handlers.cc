@@ -19,8 +19,6 @@ constexpr Duration kUsualRecording = std::chrono::minutes(1);
 constexpr int kUsualOutcomes = 100;
 constexpr int kMostOutcomes = 1000;
 
-std::string Str(std::string_view text) { return std::string(text); }
-
 }  // namespace
 
 absl::Status ChangeHandlers::Force(const pb::ForceModeRequest& request,

@@ -10,8 +10,6 @@
 namespace grpc_resilience::internal {
 namespace {
 
-std::string Str(std::string_view text) { return std::string(text); }
-
 /// Writes one explanation. Not safe for use from several threads at once.
 class Explainer {
  public:

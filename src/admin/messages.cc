@@ -31,7 +31,7 @@ std::size_t CharacterAt(std::string_view text) {
   return length;
 }
 
-pb::TransitionReason ToProto(TransitionReason reason) {
+pb::TransitionReason ReasonToProto(TransitionReason reason) {
   switch (reason) {
     case TransitionReason::kTripRule:
       return pb::TRIP_RULE;
@@ -213,7 +213,7 @@ pb::Transition ToProto(const TransitionEvent& event, const WallTime& time) {
   *transition.mutable_key() = ToProto(event.key);
   transition.set_from(ToProto(event.from));
   transition.set_to(ToProto(event.to));
-  transition.set_reason(ToProto(event.reason));
+  transition.set_reason(ReasonToProto(event.reason));
   transition.set_mode(ToProto(event.mode));
   transition.set_why(Utf8(event.why));
   transition.set_generation(event.generation);

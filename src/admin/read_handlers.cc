@@ -27,12 +27,13 @@ pb::Outcome::Kind KindOf(const RecordedOutcome& outcome) {
   return pb::Outcome::KIND_UNSPECIFIED;
 }
 
-pb::Outcome ToProto(const RecordedOutcome& outcome, const WallTime& time) {
+pb::Outcome OutcomeToProto(const RecordedOutcome& outcome,
+                           const WallTime& time) {
   pb::Outcome message;
   *message.mutable_time() = time.At(outcome.at);
   message.set_kind(KindOf(outcome));
   message.set_code(StatusCodeName(outcome.code));
-  *message.mutable_latency() = internal::ToProto(outcome.latency);
+  *message.mutable_latency() = ToProto(outcome.latency);
   message.set_target(Utf8(outcome.target));
   message.set_method(Utf8(outcome.method));
   message.set_attempt(outcome.attempt);
@@ -206,7 +207,7 @@ absl::Status ReadHandlers::Outcomes(const pb::ListOutcomesRequest& request,
   }
   const WallTime time(resilience_->clock());
   for (const RecordedOutcome& outcome : recording->outcomes) {
-    *response->add_outcomes() = ToProto(outcome, time);
+    *response->add_outcomes() = OutcomeToProto(outcome, time);
   }
   response->set_recorded(recording->recorded);
   *response->mutable_until() = time.At(recording->until);

@@ -3,19 +3,15 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/method_config_export.h"
 #include "config/target_policies.h"
+#include "core/fault_list.h"
 #include "grpc_resilience/service_config.h"
 
 namespace grpc_resilience {
 namespace internal {
 namespace {
-
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
-}
 
 // Of "/pkg.Service/Method" or "/pkg.Service/*".
 void SetName(const std::string& pattern, config::v1::Name* name) {

@@ -6,19 +6,15 @@
 #include <cstdint>
 #include <tuple>
 
+#include "core/breaker_defaults.h"
+
 namespace grpc_resilience::internal {
 namespace {
 
-constexpr Duration kDefaultOpenDuration = std::chrono::milliseconds(100);
 constexpr Duration kDefaultMaxOpenDuration = std::chrono::seconds(5);
 constexpr double kDefaultMultiplier = 1.6;
 constexpr double kDefaultJitter = 0.2;
 constexpr int kDefaultEarlyProbe = 100;
-
-bool SetsRuleBesideBucket(const BreakerPolicy& policy) {
-  return policy.failure_rate_threshold || policy.slow_call_rate_threshold ||
-         policy.consecutive_failures;
-}
 
 bool SetsWindow(const BreakerPolicy& policy) {
   return policy.failure_rate_threshold || policy.slow_call_rate_threshold;

@@ -6,19 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/breaker_defaults.h"
 #include "core/method_pattern.h"
 
 namespace grpc_resilience::internal {
 namespace {
-
-constexpr Interval kMultipliers = {1, 1000};
-// Where open_duration isn't set.
-constexpr Duration kDefaultOpenDuration = std::chrono::milliseconds(100);
-
-bool SetsRuleBesideBucket(const BreakerPolicy& breaker) {
-  return breaker.failure_rate_threshold || breaker.slow_call_rate_threshold ||
-         breaker.consecutive_failures;
-}
 
 void CheckShare(absl::string_view field, const std::optional<double>& share,
                 FaultsOf faults) {

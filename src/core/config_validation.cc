@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,13 +16,7 @@
 namespace grpc_resilience::internal {
 namespace {
 
-constexpr Interval kMultipliers = {1, 1000};
-
 enum class Covers { kOneMethod, kManyMethods };
-
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
-}
 
 // --- Patterns and names
 // -------------------------------------------------------

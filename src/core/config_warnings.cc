@@ -1,6 +1,5 @@
 #include "grpc_resilience/config_warnings.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/duration_text.h"
 #include "core/fault_list.h"
@@ -9,10 +8,6 @@
 namespace grpc_resilience {
 namespace internal {
 namespace {
-
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
-}
 
 std::string AttemptsText(int count) {
   return absl::StrCat(count, count == 1 ? " attempt" : " attempts");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/duration_text.h"
@@ -15,6 +16,11 @@
 namespace grpc_resilience::internal {
 
 using FaultLines = std::vector<std::string>;
+
+/// A name of the caller's, safe to print.
+inline std::string Quoted(absl::string_view text) {
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
+}
 
 /// An interval of numbers; open ends are left out. NaN is in none.
 struct Interval {
@@ -32,6 +38,8 @@ struct Interval {
                         high_open ? ")" : "]");
   }
 };
+
+inline constexpr Interval kMultipliers = {1, 1000};
 
 /// The checks of one place in the config ("target \"payments:443\"").
 class FaultsOf {

@@ -12,7 +12,7 @@
 namespace grpc_resilience::internal {
 namespace {
 
-constexpr int kCalls = 20'000'000;
+constexpr int kRareCalls = 20'000'000;
 
 struct Share {
   double value = 0;
@@ -32,7 +32,7 @@ Share FirstOfItsClump(int window_calls, int opening, double failure_rate) {
   // newest, a failure that enters it; in any order.
   std::vector<char> between(window_calls - 1, 0);
   for (int i = 0; i < opening - 1; ++i) between[i] = 1;
-  const int trials = kCalls / (2 * window_calls);
+  const int trials = kRareCalls / (2 * window_calls);
   int first = 0;
   for (int trial = 0; trial < trials; ++trial) {
     for (int i = window_calls - 1; i > 1; --i) {
@@ -54,7 +54,7 @@ Share FirstOfItsClump(int window_calls, int opening, double failure_rate) {
 Share OpensWhileItFills(const PlannedCountWindow& rule, double failure_rate) {
   if (rule.minimum_calls == rule.window_calls) return {};
   SeededCalls calls(failure_rate);
-  const int trials = kCalls / rule.window_calls;
+  const int trials = kRareCalls / rule.window_calls;
   int opened = 0;
   for (int trial = 0; trial < trials; ++trial) {
     int failures = 0;
