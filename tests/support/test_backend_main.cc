@@ -1,7 +1,7 @@
 // The server process of the end-to-end tests. Prints "PORT <number>" when it
 // serves, and never outlives the process that started it.
 //
-//   test_backend [--port=N] [--tls] [--max-connection-age-ms=N]
+//   test_backend [--port=N] [--tls] [--max-connection-age-ms=N] [--fixed-windows]
 
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -23,6 +23,7 @@ struct Options {
   int port = 0;
   bool tls = false;
   int max_connection_age_ms = 0;
+  bool fixed_windows = false;
 };
 
 bool Parse(int argc, char** argv, Options* options) {
@@ -38,6 +39,8 @@ bool Parse(int argc, char** argv, Options* options) {
       options->tls = true;
     } else if (name == "--max-connection-age-ms") {
       options->max_connection_age_ms = value;
+    } else if (name == "--fixed-windows") {
+      options->fixed_windows = true;
     } else {
       std::cerr << "unknown option: " << arg << "\n";
       return false;
@@ -82,6 +85,9 @@ int main(int argc, char** argv) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                                options.max_connection_age_ms);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 1000);
+  }
+  if (options.fixed_windows) {
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   }
   builder.RegisterService(&echo);
   builder.RegisterService(&control);
