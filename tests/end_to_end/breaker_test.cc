@@ -113,7 +113,7 @@ TEST_P(BreakerTest, CancelledCallsDontCount) {
   const auto channel = NewChannel(resilience);
   EchoRequest request = NewRequest();
   request.mutable_script()->set_hang_times(-1);
-  constexpr int kCalls = 20;
+  constexpr int kCalls = 100;
   std::vector<grpc::ClientContext> contexts(kCalls);
   std::vector<EchoResponse> responses(kCalls);
   std::vector<RunningCall> calls;

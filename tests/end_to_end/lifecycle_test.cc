@@ -244,7 +244,7 @@ class FreshProcessTest : public EndToEndTest {};
 
 // A31.
 TEST_F(FreshProcessTest, ProgramWithStaticChannelExits) {
-  for (int run = 0; run < 20; ++run) {
+  for (int run = 0; run < 100; ++run) {
     const auto started = std::chrono::steady_clock::now();
     EXPECT_EQ(RunFresh("FreshProcess.DISABLED_ExitsWithStaticChannel",
                        backend().target()),

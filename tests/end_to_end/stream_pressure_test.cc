@@ -117,10 +117,14 @@ std::int64_t ResidentBytes() {
 }
 
 // Very many streams at once keep no more than the process may.
-using StreamMemoryTest = StreamTestBase;
+class StreamMemoryTest : public StreamTestBase {
+ protected:
+  StreamMemoryTest() : StreamTestBase(seconds(240)) {}
+};
+
 TEST_F(StreamMemoryTest, ManyStreamsStayWithinTheLimits) {
   const char* text = std::getenv("GRPC_RESILIENCE_STREAM_COUNT");
-  const int count = text != nullptr ? std::atoi(text) : 200;
+  const int count = text != nullptr ? std::atoi(text) : 1000;
   constexpr std::int64_t kLimit = 4 * 1024 * 1024;
   Config config = StreamRetryConfig();
   config.max_replay_bytes = kLimit;

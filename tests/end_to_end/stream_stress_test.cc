@@ -85,7 +85,7 @@ class StreamStressTest : public StreamTestBase {
 TEST_F(StreamStressTest, EveryStreamEnds) {
   const int seed = FromEnvironment("GRPC_RESILIENCE_STREAM_STRESS_SEED",
                                    static_cast<int>(std::random_device{}()));
-  const int attempts = FromEnvironment("GRPC_RESILIENCE_STREAM_STRESS", 4000);
+  const int attempts = FromEnvironment("GRPC_RESILIENCE_STREAM_STRESS", 20000);
   std::printf("seed %d, at least %d attempts\n", seed, attempts);
   const auto counts = std::make_shared<Counts>();
   std::vector<std::shared_ptr<grpc::Channel>> channels;
@@ -156,7 +156,7 @@ TEST_F(StreamStressTest, EveryStreamEnds) {
 
 // A12. Streams and unary calls on one channel.
 TEST_F(StreamStressTest, UnaryCallsBesideStreams) {
-  const int calls = FromEnvironment("GRPC_RESILIENCE_STREAM_UNARY_CALLS", 200);
+  const int calls = FromEnvironment("GRPC_RESILIENCE_STREAM_UNARY_CALLS", 2000);
   const auto channel = NewChannel(StreamRetryConfig());
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
