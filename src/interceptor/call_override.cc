@@ -51,16 +51,24 @@ std::string ToText(const CallOptions& options) {
                       DurationPart(options.timeout));
 }
 
-CallOverride TakeOverride(SentMetadata* metadata) {
+CallOverride PeekOverride(const SentMetadata& metadata) {
   CallOverride override;
-  if (metadata->empty()) return override;
-  if (const auto found = metadata->find(kCallOptionsKey);
-      found != metadata->end()) {
+  if (metadata.empty()) return override;
+  if (const auto found = metadata.find(kCallOptionsKey);
+      found != metadata.end()) {
     override.options = ParseOptions(found->second);
-    metadata->erase(kCallOptionsKey);
   }
-  override.chain_stop = metadata->erase(kChainStopKey) > 0;
-  override.without_fallbacks = metadata->erase(kWithoutFallbacksKey) > 0;
+  override.chain_stop = metadata.count(kChainStopKey) > 0;
+  override.without_fallbacks = metadata.count(kWithoutFallbacksKey) > 0;
+  return override;
+}
+
+CallOverride TakeOverride(SentMetadata* metadata) {
+  CallOverride override = PeekOverride(*metadata);
+  if (metadata->empty()) return override;
+  metadata->erase(kCallOptionsKey);
+  metadata->erase(kChainStopKey);
+  metadata->erase(kWithoutFallbacksKey);
   return override;
 }
 

@@ -36,5 +36,7 @@ std::string ToText(const CallOptions& options);
 /// Removes what SetCallOptions and Propagate have put there. What isn't of their
 /// making reads as nothing.
 CallOverride TakeOverride(SentMetadata* metadata);
+/// The same, and leaves it there.
+CallOverride PeekOverride(const SentMetadata& metadata);
 
 }  // namespace grpc_resilience::internal

@@ -49,6 +49,10 @@ class ClientCallbackReaderWriterImpl<grpc_resilience::internal::Tag,
   static std::uint32_t InitialMetadataFlags(const ClientContext& context) {
     return context.initial_metadata_flags();
   }
+  static const std::multimap<std::string, std::string>& Metadata(
+      const ClientContext& context) {
+    return context.send_initial_metadata_;
+  }
   static void Carry(ClientContext& from, ClientContext* to) {
     to->creds_ = from.creds_;
     if (!from.authority_.empty()) to->authority_ = from.authority_;
@@ -187,6 +191,11 @@ grpc_call* ContextAccess::ParentCall(const grpc::ClientContext& context) {
 std::uint32_t ContextAccess::InitialMetadataFlags(
     const grpc::ClientContext& context) {
   return ContextFriend::InitialMetadataFlags(context);
+}
+
+const std::multimap<std::string, std::string>& ContextAccess::Metadata(
+    const grpc::ClientContext& context) {
+  return ContextFriend::Metadata(context);
 }
 
 void ContextAccess::Carry(grpc::ClientContext& from, grpc::ClientContext* to) {

@@ -55,6 +55,10 @@ class ContextAccess {
   /// Flags of the send-initial-metadata op (wait_for_ready).
   static std::uint32_t InitialMetadataFlags(const grpc::ClientContext& context);
 
+  /// What the caller put there.
+  static const std::multimap<std::string, std::string>& Metadata(
+      const grpc::ClientContext& context);
+
   /// Gives `to` what the caller put on `from`, metadata and deadline aside:
   /// credentials, authority, parent call and propagation, compression,
   /// wait_for_ready, census context.

@@ -94,10 +94,11 @@ void StreamCall::Intercept(Pass pass) {
 
 void StreamCall::FirstPass(Pass pass) {
   if (plan_->observers != nullptr) start_ = plan_->session.clock->Now();
-  CallOverride override;
-  if (Has(pass, Hook::PRE_SEND_INITIAL_METADATA)) {
-    override = TakeOverride(pass->GetSendInitialMetadata());
-  }
+  // A corked start doesn't show the metadata yet; it is taken out when it does.
+  const CallOverride override =
+      Has(pass, Hook::PRE_SEND_INITIAL_METADATA)
+          ? TakeOverride(pass->GetSendInitialMetadata())
+          : PeekOverride(ContextAccess::Metadata(*context_));
   const CallOptions& options = override.options;
   RetryPolicy retry = plan_->policy.retry;
   if (options.max_attempts) retry.max_attempts = *options.max_attempts;

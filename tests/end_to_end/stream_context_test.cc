@@ -112,6 +112,22 @@ TEST_P(StreamContextTest, CallOptionsHold) {
   }
 }
 
+// Of a method that would go through untouched.
+TEST_P(StreamContextTest, CallOptionsAloneMakeARetry) {
+  const auto channel = NewChannel(StreamRetryConfig(1));
+  for (const bool corked : {false, true}) {
+    if (corked && kind() == StreamKind::kServer) continue;
+    const EchoRequest request = FailingStream(1);
+    grpc::ClientContext context;
+    CallOptions options;
+    options.max_attempts = 2;
+    ASSERT_TRUE(SetCallOptions(options, &context).ok());
+    Options run;
+    run.corked = corked;
+    ExpectWhole(Run(channel, &context, request, run), request, /*hit=*/2);
+  }
+}
+
 TEST_P(StreamContextTest, PushbackIsObeyed) {
   const auto channel = NewChannel(StreamRetryConfig());
   EchoRequest request = FailingStream(-1);

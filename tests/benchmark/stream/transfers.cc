@@ -53,7 +53,10 @@ class Downloader : public grpc::ClientReadReactor<Payload> {
     StartRead(&payload_);
   }
   void OnDone(const grpc::Status& status) override { done_.set_value(status); }
-  void Wait() { Check(done_.get_future().get(), moved_, order_.count()); }
+  void Wait() {
+    const grpc::Status status = done_.get_future().get();
+    Check(status, moved_, order_.count());
+  }
 
  private:
   grpc::ClientContext context_;
@@ -92,7 +95,10 @@ class PingPonger : public grpc::ClientBidiReactor<Payload, Payload> {
   }
   void OnWriteDone(bool /*ok*/) override { Next(); }
   void OnDone(const grpc::Status& status) override { done_.set_value(status); }
-  void Wait() { Check(done_.get_future().get(), moved_, count_); }
+  void Wait() {
+    const grpc::Status status = done_.get_future().get();
+    Check(status, moved_, count_);
+  }
 
  private:
   // When the last one was both sent and answered.
