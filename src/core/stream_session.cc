@@ -131,6 +131,8 @@ StreamStep StreamSession::Next() {
   }
   AnswerSends(&step);
   AnswerReceives(&step);
+  // What is written now can't be sent any more.
+  if (SendsAreLost()) buffer_.DropBelow(buffer_.end());
   if (committed_ && !told_committed_) step.committed = told_committed_ = true;
   if (buffer_.overflow() != ReplayBuffer::Overflow::kNone && !told_overflow_) {
     step.overflowed = told_overflow_ = true;
@@ -177,8 +179,12 @@ bool StreamSession::WriteFits() const {
          buffer_.total_bytes() - taken_bytes_ <= settings_.write_behind_bytes;
 }
 
+bool StreamSession::SendsAreLost() const {
+  return phase_ == Phase::kFinished || (committed_ && write_failed_);
+}
+
 void StreamSession::AnswerSends(StreamStep* step) {
-  const bool lost = phase_ == Phase::kFinished || (committed_ && write_failed_);
+  const bool lost = SendsAreLost();
   if (write_) {
     if (taken_ > *write_ || (!lost && WriteFits())) {
       step->write = true;
@@ -205,7 +211,9 @@ void StreamSession::AnswerReceives(StreamStep* step) {
     if (queued_ > 0 && (over || !read_with_headers_ || headers_known_)) {
       step->read = StreamStep::Read::kMessage;
       --queued_;
-    } else if (queued_ == 0 && (over || (committed_ && no_more_messages_))) {
+    } else if (queued_ == 0 &&
+               (over || (committed_ && no_more_messages_ &&
+                         (!read_with_headers_ || headers_known_)))) {
       step->read = StreamStep::Read::kEnd;
     }
     if (step->read != StreamStep::Read::kNone) read_wanted_ = false;

@@ -130,6 +130,7 @@ class StreamSession {
   void AnswerSends(StreamStep* step);
   void AnswerReceives(StreamStep* step);
   bool WriteFits() const;
+  bool SendsAreLost() const;
 
   const Settings settings_;
   ReplayBuffer buffer_;

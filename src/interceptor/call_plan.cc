@@ -98,12 +98,12 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
       (retry.idempotency == Idempotency::kFromProto && plan->types.idempotent);
   plan->may_retry = CanRetry(retry, idempotent);
 
+  plan->stream_may_retry = plan->may_retry;
+
   plan->session.target = plan->target;
-  plan->session.retry = &plan->policy.retry;
   if (const auto& hedging = plan->policy.hedging; hedging && idempotent) {
     plan->hedged = true;
     plan->hedged_retry = HedgedRetry(retry, *hedging);
-    plan->session.retry = &plan->hedged_retry;
     plan->may_retry = true;
     if (hedging->delay_quantile) {
       plan->latency = LatencyOf(plan->method, *hedging);
@@ -125,6 +125,10 @@ std::shared_ptr<const CallPlan> CallPlanCache::Make(
   }
   plan->session.clock = &resilience_->clock();
   plan->session.random = &resilience_->random();
+  plan->stream_session = plan->session;
+  plan->stream_session.retry = &plan->policy.retry;
+  plan->session.retry =
+      plan->hedged ? &plan->hedged_retry : &plan->policy.retry;
   plan->single_retry = retry;
   plan->single_retry.max_attempts = 1;
   plan->single_session = plan->session;

@@ -55,6 +55,9 @@ struct CallPlan {
   std::shared_ptr<LatencyQuantile> latency;  // null: a fixed delay
   /// Some status of this method leads to another attempt.
   bool may_retry = false;
+  /// The same of streams, which are never hedged.
+  SessionPlan stream_session;
+  bool stream_may_retry = false;
   /// Config::max_replay_bytes.
   std::int64_t max_replay_bytes = 0;
   mutable std::atomic<bool> noticed{false};

@@ -43,6 +43,11 @@ class ClientCallbackReaderWriterImpl<grpc_resilience::internal::Tag,
            (context.propagation_options_.c_bitmask() &
             (GRPC_PROPAGATE_DEADLINE | GRPC_PROPAGATE_CANCELLATION)) != 0;
   }
+  static bool HasParentDeadline(const ClientContext& context) {
+    return context.propagate_from_call_ != nullptr &&
+           (context.propagation_options_.c_bitmask() &
+            GRPC_PROPAGATE_DEADLINE) != 0;
+  }
   static grpc_call* ParentCall(const ClientContext& context) {
     return context.propagate_from_call_;
   }
@@ -182,6 +187,10 @@ const std::type_info& SerializerType() {
 
 bool ContextAccess::HasParent(const grpc::ClientContext& context) {
   return ContextFriend::HasParent(context);
+}
+
+bool ContextAccess::HasParentDeadline(const grpc::ClientContext& context) {
+  return ContextFriend::HasParentDeadline(context);
 }
 
 grpc_call* ContextAccess::ParentCall(const grpc::ClientContext& context) {

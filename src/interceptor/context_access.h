@@ -47,6 +47,8 @@ class ContextAccess {
  public:
   /// True when the call was made with FromServerContext and ends with its parent.
   static bool HasParent(const grpc::ClientContext& context);
+  /// And its deadline is the parent's as well.
+  static bool HasParentDeadline(const grpc::ClientContext& context);
 
   /// The parent call, or null. Whoever outlives the caller's context takes a
   /// reference to it.

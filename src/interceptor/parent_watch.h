@@ -15,7 +15,7 @@ class ParentWatch {
  public:
   class Owner {
    public:
-    /// On a gRPC thread, exactly once after Start: the parent is over (CANCELLED or
+    /// On a gRPC thread, exactly once, after Start: the parent is over (CANCELLED or
     /// DEADLINE_EXCEEDED), or Stop was called (CANCELLED).
     virtual void OnParentWatchDone(grpc::StatusCode code) = 0;
 
@@ -31,7 +31,7 @@ class ParentWatch {
 
   /// The watch and its owner may be gone when it returns.
   void Start();
-  /// From any thread, after Start.
+  /// From any thread, also before Start.
   void Stop() { context_.TryCancel(); }
 
  private:

@@ -160,9 +160,9 @@ bool StreamCall::TakeMetadata(Pass pass, const CallOverride& override) {
   EditMetadata(pass);
   std::optional<Duration> timeout = plan_->policy.timeout;
   std::unique_ptr<OwnPlan> own_plan;
-  bool may_retry = plan_->may_retry;
+  bool may_retry = plan_->stream_may_retry;
   if (!override.empty()) {
-    own_plan = std::make_unique<OwnPlan>(plan_->session, override);
+    own_plan = std::make_unique<OwnPlan>(plan_->stream_session, override);
     if (override.options.timeout) timeout = override.options.timeout;
     may_retry = CanRetry(own_plan->retry, plan_->session.idempotent);
   }
@@ -176,6 +176,9 @@ void StreamCall::OpenRelay(Pass pass, const CallOverride& override) {
   MakeRelay(pass);
   if (Has(pass, Hook::PRE_SEND_INITIAL_METADATA)) {
     begin_ = TakeMetadata(pass, override);
+  } else {
+    idle_timeout_ = override.options.timeout ? override.options.timeout
+                                             : plan_->policy.timeout;
   }
   // The end of this batch isn't held: it goes on with its second pass.
   const bool last = Has(pass, Hook::PRE_SEND_CLOSE);
@@ -201,6 +204,7 @@ void StreamCall::Reject(Pass pass) {
 void StreamCall::HijackedFirstBatch(Pass pass) {
   const std::shared_ptr<StreamRelay> relay = relay_;
   const bool begin = begin_;
+  const std::optional<Duration> idle_timeout = idle_timeout_;
   mode_.store(Mode::kHijacked, std::memory_order_seq_cst);
   if (cancelled_.load(std::memory_order_seq_cst)) relay->Cancel();
   const PassHooks hooks(pass);
@@ -209,7 +213,7 @@ void StreamCall::HijackedFirstBatch(Pass pass) {
   if (begin) {
     relay->Begin();
   } else {
-    relay->WatchIdle();
+    relay->WatchIdle(idle_timeout);
   }
   if (!hooks.any()) {
     HandOver(context_);

@@ -85,6 +85,7 @@ class StreamCall final : public grpc::experimental::Interceptor {
   std::shared_ptr<StreamRelay> relay_;
   bool has_metadata_ = false;  // of the thread that sends it
   bool begin_ = false;         // of the first batch
+  std::optional<Duration> idle_timeout_;
 
   // Watched. The session is used under the lock until `ended_`, then by the thread
   // that set it.

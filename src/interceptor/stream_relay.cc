@@ -131,8 +131,10 @@ void StreamRelay::Cancel() {
 
 void StreamRelay::Abandon() {
   std::shared_ptr<StreamAttempt> attempt;
+  std::shared_ptr<StreamRelay> idle;  // with a watch that nobody else ends
   {
     CallLock lock(&mu_);
+    if (!begun_) idle = watching_;
     stream_.OnAbandoned();
     write_ = close_ = headers_ = read_ = finish_ = nullptr;
     received_.clear();
@@ -147,6 +149,7 @@ void StreamRelay::Abandon() {
     }
   }
   if (attempt != nullptr) attempt->Cancel();
+  if (idle != nullptr) idle->watch_->Stop();
 }
 
 // --- Reports of the attempt -------------------------------------------------

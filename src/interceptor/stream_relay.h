@@ -62,7 +62,7 @@ class StreamRelay final : private StreamAttempt::Owner,
   /// Makes the first attempt.
   void Begin();
   /// Nothing is sent yet (a corked start): the end may come all the same.
-  void WatchIdle();
+  void WatchIdle(std::optional<Duration> timeout);
 
   // Passes of the caller. A held one is answered later; `held` is null for a batch
   // whose end isn't held.
@@ -122,6 +122,7 @@ class StreamRelay final : private StreamAttempt::Owner,
   void Finish();
   enum class IdleEnd { kCancelled, kDeadline };
   void EndIdle(IdleEnd why);
+  std::unique_ptr<ParentWatch> MakeParentWatch();
   void WatchParent();
   void OnParentWatchDone(grpc::StatusCode code) override;
   void OnLimit(int attempt);

@@ -6,6 +6,7 @@
 #include "interceptor/attempt_end.h"
 #include "interceptor/call_events.h"
 #include "interceptor/context_access.h"
+#include "interceptor/parent_deadline.h"
 #include "interceptor/reaction.h"
 #include "interceptor/stream_relay.h"
 #include "interceptor/wall_deadline.h"
@@ -38,7 +39,7 @@ bool StreamRelay::Prepare(std::unique_ptr<OwnPlan> own_plan, bool may_retry,
     deadline_ = Earlier(deadline_, Deadline::After(start_, *timeout));
   }
   const SessionPlan& plan = own_plan_ != nullptr ? own_plan_->session
-                            : may_retry          ? plan_->session
+                            : may_retry          ? plan_->stream_session
                                                  : plan_->single_session;
   session_.emplace(plan, deadline_);
   return true;
@@ -62,7 +63,7 @@ void StreamRelay::Begin() {
 }
 
 const SessionPlan& StreamRelay::session_plan() const {
-  return own_plan_ != nullptr ? own_plan_->session : plan_->session;
+  return own_plan_ != nullptr ? own_plan_->session : plan_->stream_session;
 }
 
 void StreamRelay::Drive(const Decision& decision) {
@@ -158,13 +159,12 @@ Decision StreamRelay::EndAttempt() {
   }
   const StatusCode code = attempt->status().error_code();
   if (code != StatusCode::OK) {
-    const bool with_parent = ContextAccess::HasParent(route_.carried);
-    if (cancelled || (code == StatusCode::CANCELLED && with_parent)) {
+    if (cancelled || (code == StatusCode::CANCELLED &&
+                      ContextAccess::HasParent(route_.carried))) {
       session_->OnCancel();
     }
-    if (code == StatusCode::DEADLINE_EXCEEDED && with_parent &&
+    if (MetParentsDeadline(route_.carried, attempt->status()) &&
         !session_->attempt_limited()) {
-      // The parent's deadline can't be read, only met.
       session_->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
     }
   }

@@ -7,24 +7,33 @@
 
 namespace grpc_resilience::internal {
 
-void StreamRelay::WatchIdle() {
+void StreamRelay::WatchIdle(std::optional<Duration> timeout) {
+  const Deadline end =
+      timeout ? Earlier(callers_deadline_, Deadline::After(start_, *timeout))
+              : callers_deadline_;
+  std::unique_ptr<ParentWatch> watch = MakeParentWatch();
+  ParentWatch* const started = watch.get();
   bool cancelled = false;
   {
     CallLock lock(&mu_);
     if (begun_) return;
     idle_ = true;
     cancelled = cancelled_;
-    if (callers_deadline_.when()) {
-      deadline_timer_ = Schedule(
-          *callers_deadline_.when(), nullptr,
-          [](StreamRelay* relay) { relay->EndIdle(IdleEnd::kDeadline); });
+    if (started != nullptr) {
+      watch_ = std::move(watch);
+      watching_ = shared_from_this();
+    }
+    if (end.when()) {
+      deadline_timer_ = Schedule(*end.when(), nullptr, [](StreamRelay* relay) {
+        relay->EndIdle(IdleEnd::kDeadline);
+      });
     }
   }
   if (cancelled) {
     Schedule(TimePoint::min(), nullptr,
              [](StreamRelay* relay) { relay->EndIdle(IdleEnd::kCancelled); });
   }
-  WatchParent();
+  if (started != nullptr) started->Start();
 }
 
 void StreamRelay::EndIdle(IdleEnd why) {
@@ -43,11 +52,17 @@ void StreamRelay::EndIdle(IdleEnd why) {
   Drive(session_->Start());
 }
 
+std::unique_ptr<ParentWatch> StreamRelay::MakeParentWatch() {
+  if (!ContextAccess::HasParent(route_.carried)) return nullptr;
+  return std::make_unique<ParentWatch>(route_.channel, &route_.carried,
+                                       plan_->method.c_str(),
+                                       static_cast<ParentWatch::Owner*>(this));
+}
+
 void StreamRelay::WatchParent() {
-  if (watch_ != nullptr || !ContextAccess::HasParent(route_.carried)) return;
-  watch_ = std::make_unique<ParentWatch>(
-      route_.channel, &route_.carried, plan_->method.c_str(),
-      static_cast<ParentWatch::Owner*>(this));
+  if (watch_ != nullptr) return;
+  watch_ = MakeParentWatch();
+  if (watch_ == nullptr) return;
   {
     CallLock lock(&mu_);
     watching_ = shared_from_this();

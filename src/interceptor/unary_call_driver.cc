@@ -3,6 +3,7 @@
 
 #include "interceptor/attempt_end.h"
 #include "interceptor/call_events.h"
+#include "interceptor/parent_deadline.h"
 #include "interceptor/thread_handover.h"
 #include "interceptor/unary_call.h"
 #include "interceptor/wall_deadline.h"
@@ -93,14 +94,12 @@ AttemptEnd UnaryCall::EndOf(const grpc::Status& status,
                             CallSession* session) {
   const StatusCode code = status.error_code();
   if (code != StatusCode::OK) {
-    const bool with_parent = ContextAccess::HasParent(*context_);
     if (cancelled_.load(std::memory_order_acquire) ||
-        (code == StatusCode::CANCELLED && with_parent)) {
+        (code == StatusCode::CANCELLED &&
+         ContextAccess::HasParent(*context_))) {
       session->OnCancel();
     }
-    if (code == StatusCode::DEADLINE_EXCEEDED && with_parent &&
-        !session->attempt_limited()) {
-      // The parent's deadline can't be read, only met.
+    if (MetParentsDeadline(*context_, status) && !session->attempt_limited()) {
       session->LowerDeadline(Deadline::At(plan_->session.clock->Now()));
     }
   }

@@ -79,6 +79,48 @@ TEST_F(StreamSessionTest, ServerStream) {
   EXPECT_EQ(budget_.used(), 0);
 }
 
+// The headers' own report may come after the message that a caller wants with them;
+// a cancellation takes the message away, not the wait for the headers.
+TEST_F(StreamSessionTest, ACancelledFirstReadWaitsForTheHeaders) {
+  Make();
+  s().OnWrite(10, /*last=*/true, /*held=*/false);
+  s().OnAttemptStart();
+  Next();
+  s().OnWriteDone(true);
+  s().OnReadWanted(/*with_headers=*/true);
+  s().OnMessage();
+  s().OnCancel();
+  s().OnEndOfMessages();
+  EXPECT_EQ(Next(), "committed");
+  s().OnHeaders(true);
+  EXPECT_EQ(Next(), "read end");
+}
+
+// A caller that goes on writing after the end gathers nothing.
+TEST_F(StreamSessionTest, WritesThatCantBeSentAreNotKept) {
+  Make();
+  s().OnAttemptStart();
+  Next();
+  s().OnWriteDone(true);
+  s().OnHeaders(true);
+  s().OnMessage();
+  Next();
+  s().OnWrite(1000, false, true);
+  Next();
+  s().OnWriteDone(false);
+  EXPECT_EQ(Next(), "write failed");
+  EXPECT_EQ(s().buffer().begin(), s().buffer().end());
+  EndAttempt();
+  s().OnFinish(false);
+  Next();
+  for (int i = 0; i < 3; ++i) {
+    s().OnWrite(1000, false, true);
+    EXPECT_EQ(Next(), "write failed");
+    EXPECT_EQ(s().buffer().begin(), s().buffer().end());
+  }
+  EXPECT_EQ(budget_.used(), 0);
+}
+
 // What was written before and while an attempt failed is sent again, in order, and a
 // write is answered by the attempt that takes it.
 TEST_F(StreamSessionTest, EverythingIsSentAgain) {

@@ -173,6 +173,19 @@ TEST_P(PropagateTest, ChainStopCanBeSwitchedOff) {
   EXPECT_THAT(Hits(request).hits(), SizeIs(9));
 }
 
+// What the backend says of time is no word on the inbound call's.
+TEST_P(PropagateTest, AServersDeadlineExceededIsRetried) {
+  Tier middle(style(), NewChannel(RetryConfig()));
+  const EchoRequest request = FailingRequest(1, StatusCode::DEADLINE_EXCEEDED);
+  grpc::ClientContext context;
+  SetDeadline(&context, seconds(20));
+  EchoResponse response;
+  EXPECT_TRUE(Call(ChannelTo(middle.target(), RetryConfig(1)),
+                   EchoMethod::kIdempotent, &context, request, &response)
+                  .status.ok());
+  EXPECT_THAT(Hits(request).hits(), SizeIs(2));
+}
+
 TEST_P(PropagateTest, DeadlineAndChosenMetadataAreHandedOn) {
   Tier middle(style(), NewChannel(RetryConfig()));
   const EchoRequest request = NewRequest();

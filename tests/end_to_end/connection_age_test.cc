@@ -28,7 +28,7 @@ TEST_P(ConnectionAgeTest, ManyCallsAcrossManyConnections) {
                                      grpc::InsecureChannelCredentials());
   EchoRequest request = NewRequest();
   request.mutable_script()->set_by_attempt_header(true);
-  constexpr int kCalls = 300;
+  constexpr int kCalls = 1000;
   for (int i = 0; i < kCalls; ++i) {
     const CallResult result = Call(channel, EchoMethod::kIdempotent, request);
     ASSERT_TRUE(result.status.ok()) << result.status.error_message();
@@ -53,7 +53,7 @@ TEST_P(ConnectionAgeTest, WhatGrpcSendsAgainIsNotSeen) {
                                      grpc::InsecureChannelCredentials(), args);
   EchoRequest request = NewRequest();
   request.mutable_script()->set_by_attempt_header(true);
-  constexpr int kCalls = 300;
+  constexpr int kCalls = 1000;
   for (int i = 0; i < kCalls; ++i) {
     // Not idempotent: a failure would be the caller's.
     const CallResult result = Call(channel, EchoMethod::kUnary, request);

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "grpc_resilience/call_options.h"
+#include "grpc_resilience/server_context.h"
 #include "interceptor/call_override.h"
 #include "interceptor/timer_thread.h"
 #include "support/counting_interceptor.h"
@@ -356,6 +357,48 @@ TEST_P(StreamContextTest, EndsWithItsParent) {
       EXPECT_EQ(Hits(request).count(), 1);
     }
   }
+}
+
+// Streams that were opened for a long inbound call and let go of before they sent
+// anything leave nothing behind while it lasts.
+TEST_P(StreamContextTest, AnIdleStreamLetsGoOfItsParent) {
+  if (kind() == StreamKind::kServer) return;
+  Middle middle([&](grpc::ServerContext* context) {
+    auto resilience = MakeResilience(StreamRetryConfig());
+    const std::weak_ptr<Resilience> alive = resilience;
+    auto channel = NewChannel(resilience);
+    resilience.reset();
+    for (int i = 0; i < 20; ++i) {
+      const auto child = grpc::ClientContext::FromServerContext(*context);
+      StartStream(shape(), channel, child.get(), NewRequest(), true);
+    }
+    channel.reset();
+    WaitUntil([&] { return alive.expired(); }, "nothing is held", seconds(10));
+  });
+  grpc::ClientContext context;
+  EchoResponse response;
+  EXPECT_TRUE(Echo::NewStub(middle.channel())
+                  ->Unary(&context, NewRequest(), &response)
+                  .ok());
+}
+
+TEST_P(StreamContextTest, AServersDeadlineExceededIsRetried) {
+  const auto onward = NewChannel(StreamRetryConfig());
+  const EchoRequest request =
+      FailingStream(1, 0, StatusCode::DEADLINE_EXCEEDED);
+  std::promise<StreamResult> outbound;
+  Middle middle([&](grpc::ServerContext* context) {
+    grpc::ClientContext child;
+    Propagate(*context, &child);
+    outbound.set_value(Run(onward, &child, request));
+  });
+  grpc::ClientContext context;
+  SetDeadline(&context, seconds(20));
+  EchoResponse response;
+  EXPECT_TRUE(Echo::NewStub(middle.channel())
+                  ->Unary(&context, request, &response)
+                  .ok());
+  ExpectWhole(outbound.get_future().get(), request, /*hit=*/2);
 }
 
 // A chain of retries is stopped.

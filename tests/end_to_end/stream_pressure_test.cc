@@ -18,9 +18,13 @@ class StreamPressureTest : public StreamTest {
 
   // gRPC's windows otherwise grow with what it sees, and plain streams differ.
   static void SetUpTestSuite() {
+    EndToEndTest::SetUpTestSuite();
     deaf_ = BackendProcess::Start(BackendPath(), {"--fixed-windows"});
   }
-  static void TearDownTestSuite() { deaf_.reset(); }
+  static void TearDownTestSuite() {
+    deaf_.reset();
+    EndToEndTest::TearDownTestSuite();
+  }
 
   /// Without `resilience`, a plain one.
   static std::shared_ptr<grpc::Channel> NewDeafChannel(
@@ -76,7 +80,7 @@ class StreamPressureTest : public StreamTest {
 // S17. As many writes complete as without us, whatever is kept; with write-behind,
 // as many more as its window holds.
 TEST_P(StreamPressureTest, WritesWaitAsWithoutUs) {
-  if (kind() != StreamKind::kBidi) return;
+  if (kind() == StreamKind::kServer) return;  // writes nothing
   for (const int window : {0, 10 * kWriteBytes}) {
     Config config = StreamRetryConfig();
     config.max_replay_bytes = 64 * 1024 * 1024;
@@ -106,8 +110,6 @@ TEST_P(StreamPressureTest, WritesWaitAsWithoutUs) {
   EXPECT_EQ(ReplayBytesInUse(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(, StreamPressureTest, AllStreams(), StreamName);
-
 std::int64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   std::int64_t size = 0;
@@ -115,6 +117,28 @@ std::int64_t ResidentBytes() {
   statm >> size >> resident;
   return resident * 4096;
 }
+
+// A caller that goes on writing after the end, as one does that looks at the status
+// only.
+TEST_P(StreamPressureTest, WritesAfterTheEndAreNotKept) {
+  if (kind() == StreamKind::kServer) return;
+  const EchoRequest request =
+      FailingStream(-1, 0, StatusCode::INVALID_ARGUMENT);
+  EchoRequest more;
+  more.set_data(std::string(kWriteBytes, 'w'));
+  const auto channel = NewChannel(StreamRetryConfig());
+  grpc::ClientContext context;
+  auto stream = StartStream(shape(), channel, &context, request);
+  stream->Write(request);
+  while (stream->Write(more)) {
+  }
+  const std::int64_t before = ResidentBytes();
+  for (int i = 0; i < 4000; ++i) EXPECT_FALSE(stream->Write(more));
+  EXPECT_LT(ResidentBytes() - before, 4000 * kWriteBytes / 4);
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::INVALID_ARGUMENT);
+}
+
+INSTANTIATE_TEST_SUITE_P(, StreamPressureTest, AllStreams(), StreamName);
 
 // Very many streams at once keep no more than the process may.
 class StreamMemoryTest : public StreamTestBase {

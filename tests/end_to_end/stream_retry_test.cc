@@ -57,6 +57,11 @@ TEST_P(StreamRetryTest, FailsAtTheEndOfTheRequests) {
   options.messages = 20;
   const StreamResult result = Run(channel, request, options);
   ExpectWhole(result, request, /*hit=*/3, options.messages);
+  // The server took everything each time, and it was the same.
+  const HitsResponse hits = Hits(request);
+  for (const Observation& hit : hits.hits()) {
+    EXPECT_EQ(hit.request_hash(), hits.hits(0).request_hash());
+  }
 }
 
 TEST_P(StreamRetryTest, FailsAfterSomeRequests) {
@@ -231,6 +236,31 @@ TEST_P(StreamRetryTest, FinishWithoutReading) {
   }
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(Hits(failing).count(), 3);
+}
+
+// A good end is told without reading it all: at once where the caller waits for the
+// status, to a reactor that never reads at its deadline.
+TEST_P(StreamRetryTest, GoodEndWithoutReading) {
+  if (kind() == StreamKind::kClient) return;
+  const auto channel = NewChannel(StreamRetryConfig());
+  const EchoRequest request = NewStreamRequest(1);
+  grpc::ClientContext context;
+  SetDeadline(&context, std::chrono::duration_cast<milliseconds>(
+                            Scaled(milliseconds(1500))));
+  const auto start = std::chrono::steady_clock::now();
+  auto stream = StartStream(shape(), channel, &context, request);
+  if (kind() == StreamKind::kBidi) {
+    EXPECT_TRUE(stream->Write(request));
+    stream->WritesDone();
+  }
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::OK);
+  const double elapsed = Milliseconds(std::chrono::steady_clock::now() - start);
+  if (is_reactor()) {
+    EXPECT_GE(elapsed, 1490 * TimeFactor());
+  } else {
+    EXPECT_LT(elapsed, 1200 * TimeFactor());
+  }
+  EXPECT_EQ(Hits(request).count(), 1);
 }
 
 TEST_P(StreamRetryTest, WithWindows) {

@@ -53,6 +53,12 @@ class StreamStressTest : public StreamTestBase {
                               ? std::to_string(i)
                               : sent[i].payload(0));
     }
+    const HitsResponse hits = backend().Hits(request.key());
+    ASSERT_EQ(hits.count(), failures + 1);
+    ASSERT_EQ(hits.hits(failures).request_hash(),
+              HashOf(shape.kind == StreamKind::kServer
+                         ? std::vector<EchoRequest>{request}
+                         : sent));
   }
 
   // A stream that may end in any way, but must end.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "grpc_resilience/call_options.h"
 #include "interceptor/timer_thread.h"
 #include "support/stream_test.h"
 
@@ -19,6 +20,10 @@ class StreamTrapsTest : public StreamTest {
       const std::shared_ptr<grpc::Channel>& channel,
       grpc::ClientContext* context) {
     EchoRequest request = NewStreamRequest(2);
+    if (kind() == StreamKind::kServer) {
+      request.mutable_script()->set_responses(1000);
+      request.mutable_script()->set_response_interval_ms(10);
+    }
     auto stream = StartStream(shape(), channel, context, request);
     if (kind() == StreamKind::kBidi) {
       EXPECT_TRUE(stream->Write(request));
@@ -33,7 +38,7 @@ class StreamTrapsTest : public StreamTest {
 
 // S1. With one message unread nothing of the attempt is under way but its status.
 TEST_P(StreamTrapsTest, CancelWithAMessageUnread) {
-  if (kind() != StreamKind::kBidi) return;
+  if (kind() == StreamKind::kClient) return;
   const auto channel = NewChannel(StreamRetryConfig());
   grpc::ClientContext context;
   auto stream = OneReadOneWaits(channel, &context);
@@ -45,7 +50,7 @@ TEST_P(StreamTrapsTest, CancelWithAMessageUnread) {
 }
 
 TEST_P(StreamTrapsTest, DeadlineWithAMessageUnread) {
-  if (kind() != StreamKind::kBidi) return;
+  if (kind() == StreamKind::kClient) return;
   const auto channel = NewChannel(StreamRetryConfig());
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(400));
@@ -57,7 +62,7 @@ TEST_P(StreamTrapsTest, DeadlineWithAMessageUnread) {
 }
 
 TEST_P(StreamTrapsTest, ServerDiesWithAMessageUnread) {
-  if (kind() != StreamKind::kBidi) return;
+  if (kind() == StreamKind::kClient) return;
   auto mortal = BackendProcess::Start(BackendPath());
   const auto channel =
       CreateChannel(MakeResilience(StreamRetryConfig()), mortal->target(),
@@ -171,20 +176,32 @@ TEST_P(StreamTrapsTest, QuickFailuresAreRetriedEveryTime) {
 // S10. Nothing was ever sent, so nothing of gRPC's watches the time.
 TEST_P(StreamTrapsTest, CorkedAndNeverWritten) {
   if (kind() == StreamKind::kServer) return;
-  const auto channel = NewChannel(StreamRetryConfig());
-  for (const bool cancel : {false, true}) {
+  enum class End { kDeadline, kCancel, kTimeoutOfThePolicy, kTimeoutOfTheCall };
+  for (const End end : {End::kDeadline, End::kCancel, End::kTimeoutOfThePolicy,
+                        End::kTimeoutOfTheCall}) {
+    Config config = StreamRetryConfig();
+    if (end == End::kTimeoutOfThePolicy) {
+      config.DefaultMethod().timeout = milliseconds(200);
+    }
+    const auto channel = NewChannel(std::move(config));
     grpc::ClientContext context;
-    SetDeadline(&context, cancel ? seconds(60) : milliseconds(200));
+    if (end == End::kDeadline) SetDeadline(&context, milliseconds(200));
+    if (end == End::kTimeoutOfTheCall) {
+      CallOptions options;
+      options.timeout = milliseconds(200);
+      ASSERT_TRUE(SetCallOptions(options, &context).ok());
+    }
     const auto start = std::chrono::steady_clock::now();
     auto stream =
         StartStream(shape(), channel, &context, NewRequest(), /*corked=*/true);
     std::thread canceller([&] {
-      if (!cancel) return;
+      if (end != End::kCancel) return;
       std::this_thread::sleep_for(milliseconds(100));
       context.TryCancel();
     });
     EXPECT_EQ(stream->Finish().error_code(),
-              cancel ? StatusCode::CANCELLED : StatusCode::DEADLINE_EXCEEDED);
+              end == End::kCancel ? StatusCode::CANCELLED
+                                  : StatusCode::DEADLINE_EXCEEDED);
     canceller.join();
     EXPECT_LT(Milliseconds(std::chrono::steady_clock::now() - start),
               2000 * TimeFactor());
@@ -231,7 +248,7 @@ TEST_P(StreamTrapsTest, CancelAtAnyMoment) {
 
 // S16. What waits to be read is gone with a cancellation.
 TEST_P(StreamTrapsTest, NothingIsReadAfterACancel) {
-  if (kind() != StreamKind::kBidi) return;
+  if (kind() == StreamKind::kClient) return;
   const auto channel = NewChannel(StreamRetryConfig());
   grpc::ClientContext context;
   auto stream = OneReadOneWaits(channel, &context);

@@ -219,6 +219,7 @@ grpc::Status EchoService::ClientStream(grpc::ServerContext* context,
   hit.Begin(first);
   AddInitial(hit, context);
   if (hit.script().send_headers_first()) reader->SendInitialMetadata();
+  WaitBlocking(hit, *context);
   EchoRequest request = first;
   int taken = 0;
   do {
@@ -227,7 +228,6 @@ grpc::Status EchoService::ClientStream(grpc::ServerContext* context,
     ++taken;
   } while (!(hit.Fails() && taken >= hit.script().messages_before_failure()) &&
            reader->Read(&request));
-  WaitBlocking(hit, *context);
   if (context->IsCancelled()) hit.SetCancelled();
   grpc::Status status = hit.Verdict();
   AddTrailing(hit, context);

@@ -9,6 +9,14 @@ const char* __asan_default_options() {
 
 const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 
+const char* __lsan_default_suppressions() {
+  return
+      // Error queues of threads of gRPC's that are alive at the end.
+      "leak:libcrypto.so\n"
+      // What c-ares read of the system's settings, kept by gRPC's resolver.
+      "leak:libcares.so\n";
+}
+
 const char* __tsan_default_options() {
   // gRPC, protobuf and Abseil aren't instrumented: what they do to memory is not
   // judged, or every use of them would be a report.
