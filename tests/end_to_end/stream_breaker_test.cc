@@ -237,6 +237,48 @@ TEST_P(StreamBreakerTest, SlowIsTheFirstMessage) {
   }
 }
 
+// Where calls count instead of attempts, a stream counts once.
+TEST_P(StreamBreakerTest, AStreamCountsOnceWhereCallsCount) {
+  Config config = QuickBreaker(StreamRetryConfig());
+  config.DefaultTarget().breaker.counts = BreakerCounts::kCalls;
+  const auto resilience = MakeResilience(std::move(config));
+  const auto channel = NewChannel(resilience);
+  const EchoRequest late = FailingStream(2);
+  ExpectWhole(Run(channel, late), late, /*hit=*/3);
+  EXPECT_EQ(Snapshot(*resilience).window_calls, 1);
+  EXPECT_EQ(Snapshot(*resilience).window_failures, 0);
+  Run(channel, FailingStream(-1));
+  EXPECT_EQ(Snapshot(*resilience).window_calls, 2);
+  EXPECT_EQ(Snapshot(*resilience).window_failures, 1);
+}
+
+// A probe that is never answered is given up on, as one of a unary call is.
+TEST_P(StreamBreakerTest, ASilentProbeGivesItsSlotBack) {
+  for (const int max_attempts : {1, 3}) {
+    Config config =
+        QuickBreaker(StreamRetryConfig(max_attempts), milliseconds(20));
+    config.DefaultTarget().breaker.half_open_max_wait = milliseconds(100);
+    const auto resilience = MakeResilience(std::move(config));
+    const auto channel = NewChannel(resilience);
+    Open(channel);
+    std::this_thread::sleep_for(milliseconds(40));
+    EchoRequest silent = NewStreamRequest();
+    silent.mutable_script()->set_hang_times(-1);
+    grpc::ClientContext context;
+    auto stream = StartStream(shape(), channel, &context, silent);
+    if (kind() != StreamKind::kServer) {
+      EXPECT_TRUE(stream->Write(silent));
+    }
+    WaitUntil([&] { return Hits(silent).count() == 1; }, "the probe");
+    WaitUntil([&] { return Run(channel, NewStreamRequest()).status.ok(); },
+              "another probe");
+    EXPECT_EQ(Snapshot(*resilience).state, State::kClosed);
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+    EXPECT_EQ(Snapshot(*resilience).state, State::kClosed);
+  }
+}
+
 TEST_P(StreamBreakerTest, BypassedMethodsGoThrough) {
   Config config = QuickBreaker(StreamRetryConfig());
   config.Method(method()).bypass = true;
