@@ -8,6 +8,7 @@
 #include "grpc_resilience/server_context.h"
 #include "support/end_to_end_test.h"
 #include "support/event_log.h"
+#include "support/middle_server.h"
 
 namespace grpc_resilience::test {
 namespace {
@@ -103,42 +104,6 @@ TEST_P(CallOptionsTest, NeverReachTheWireOfABypassedMethod) {
 
 INSTANTIATE_TEST_SUITE_P(, CallOptionsTest, AllCallStyles(), CallStyleName);
 
-// Passes each call on by a context of its own.
-class Tier : public Echo::Service {
- public:
-  Tier(CallStyle style, std::shared_ptr<grpc::Channel> onward)
-      : style_(style), onward_(std::move(onward)) {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                             &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    target_ = "127.0.0.1:" + std::to_string(port);
-  }
-  ~Tier() override { server_->Shutdown(); }
-
-  grpc::Status Idempotent(grpc::ServerContext* inbound,
-                          const EchoRequest* request,
-                          EchoResponse* response) override {
-    grpc::ClientContext outbound;
-    PropagationChoice choice;
-    choice.metadata = {"x-request-id"};
-    Propagate(*inbound, &outbound, choice);
-    return Call(style_, onward_, EchoMethod::kIdempotent, &outbound, *request,
-                response)
-        .status;
-  }
-
-  const std::string& target() const { return target_; }
-
- private:
-  const CallStyle style_;
-  const std::shared_ptr<grpc::Channel> onward_;
-  std::unique_ptr<grpc::Server> server_;
-  std::string target_;
-};
-
 class PropagateTest : public StyleTest {
  protected:
   static std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target,
@@ -146,12 +111,26 @@ class PropagateTest : public StyleTest {
     return CreateChannel(MakeResilience(std::move(config)), target,
                          grpc::InsecureChannelCredentials());
   }
+  /// Passes each call on by a context of its own.
+  MiddleServer::Serve Onward(std::shared_ptr<grpc::Channel> onward) const {
+    return [style = style(), onward = std::move(onward)](
+               grpc::ServerContext* inbound, const EchoRequest& request,
+               EchoResponse* response) {
+      grpc::ClientContext outbound;
+      PropagationChoice choice;
+      choice.metadata = {"x-request-id"};
+      Propagate(*inbound, &outbound, choice);
+      return test::Call(style, onward, EchoMethod::kIdempotent, &outbound,
+                        request, response)
+          .status;
+    };
+  }
 };
 
 // Three tiers that each may try three times: three attempts at the bottom for the
 // first attempt above, one for each repetition, not three times three.
 TEST_P(PropagateTest, ARetriedCallIsNotRetriedFurtherDown) {
-  Tier middle(style(), NewChannel(RetryConfig()));
+  MiddleServer middle(Onward(NewChannel(RetryConfig())));
   const EchoRequest request = FailingRequest(-1);
   const CallResult result = Call(ChannelTo(middle.target(), RetryConfig()),
                                  EchoMethod::kIdempotent, request);
@@ -166,7 +145,7 @@ TEST_P(PropagateTest, ARetriedCallIsNotRetriedFurtherDown) {
 TEST_P(PropagateTest, ChainStopCanBeSwitchedOff) {
   Config config = RetryConfig();
   config.DefaultMethod().retry.chain_stop = false;
-  Tier middle(style(), NewChannel(std::move(config)));
+  MiddleServer middle(Onward(NewChannel(std::move(config))));
   const EchoRequest request = FailingRequest(-1);
   Call(ChannelTo(middle.target(), RetryConfig()), EchoMethod::kIdempotent,
        request);
@@ -175,7 +154,7 @@ TEST_P(PropagateTest, ChainStopCanBeSwitchedOff) {
 
 // What the backend says of time is no word on the inbound call's.
 TEST_P(PropagateTest, AServersDeadlineExceededIsRetried) {
-  Tier middle(style(), NewChannel(RetryConfig()));
+  MiddleServer middle(Onward(NewChannel(RetryConfig())));
   const EchoRequest request = FailingRequest(1, StatusCode::DEADLINE_EXCEEDED);
   grpc::ClientContext context;
   SetDeadline(&context, seconds(20));
@@ -187,7 +166,7 @@ TEST_P(PropagateTest, AServersDeadlineExceededIsRetried) {
 }
 
 TEST_P(PropagateTest, DeadlineAndChosenMetadataAreHandedOn) {
-  Tier middle(style(), NewChannel(RetryConfig()));
+  MiddleServer middle(Onward(NewChannel(RetryConfig())));
   const EchoRequest request = NewRequest();
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(3000));
@@ -205,7 +184,7 @@ TEST_P(PropagateTest, DeadlineAndChosenMetadataAreHandedOn) {
 }
 
 TEST_P(PropagateTest, CancellationIsHandedOn) {
-  Tier middle(style(), NewChannel(RetryConfig()));
+  MiddleServer middle(Onward(NewChannel(RetryConfig())));
   EchoRequest request = NewRequest();
   request.mutable_script()->set_hang_times(-1);
   const auto channel = ChannelTo(middle.target(), RetryConfig());

@@ -4,49 +4,38 @@
 #include <future>
 
 #include "support/end_to_end_test.h"
+#include "support/middle_server.h"
 
 namespace grpc_resilience::test {
 namespace {
 
-// A server in this process that passes each call on, in a given style.
-class MiddleServer : public Echo::Service {
+// Passes one call on, in a given style, with the inbound call as its parent.
+class Onward {
  public:
-  MiddleServer(CallStyle style, std::shared_ptr<grpc::Channel> onward)
-      : style_(style), onward_(std::move(onward)) {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                             &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                   grpc::InsecureChannelCredentials());
-  }
-  ~MiddleServer() override { server_->Shutdown(); }
+  Onward(CallStyle style, std::shared_ptr<grpc::Channel> onward)
+      : server_([this, style, onward = std::move(onward)](
+                    grpc::ServerContext* context, const EchoRequest& request,
+                    EchoResponse* response) {
+          const auto child = grpc::ClientContext::FromServerContext(*context);
+          CallResult result = Call(style, onward, EchoMethod::kIdempotent,
+                                   child.get(), request, response);
+          const grpc::Status status = result.status;
+          ended_at_ = std::chrono::steady_clock::now();
+          outbound_.set_value(std::move(result));
+          return status;
+        }) {}
 
-  grpc::Status Unary(grpc::ServerContext* context, const EchoRequest* request,
-                     EchoResponse* response) override {
-    const auto child = grpc::ClientContext::FromServerContext(*context);
-    CallResult result = Call(style_, onward_, EchoMethod::kIdempotent,
-                             child.get(), *request, response);
-    const grpc::Status status = result.status;
-    ended_at_ = std::chrono::steady_clock::now();
-    outbound_.set_value(std::move(result));
-    return status;
+  const std::shared_ptr<grpc::Channel>& channel() const {
+    return server_.channel();
   }
-
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   /// How the onward call ended; once.
   CallResult TakeOutbound() { return outbound_.get_future().get(); }
   std::chrono::steady_clock::time_point ended_at() const { return ended_at_; }
 
  private:
-  const CallStyle style_;
-  const std::shared_ptr<grpc::Channel> onward_;
-  std::unique_ptr<grpc::Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
   std::promise<CallResult> outbound_;
   std::chrono::steady_clock::time_point ended_at_;
+  MiddleServer server_;  // goes first: it uses the others
 };
 
 class ServerContextTest : public WayTest {
@@ -65,7 +54,7 @@ class ServerContextTest : public WayTest {
   // Calls the middle server, cancels the inbound call 50 ms after the backend's
   // first hit, and expects the outbound one to end by that.
   void ExpectCancelReachesOutbound(Config config, const EchoRequest& request) {
-    MiddleServer middle(style(), NewChannel(std::move(config)));
+    Onward middle(style(), NewChannel(std::move(config)));
     grpc::ClientContext context;
     EchoResponse response;
     RunningCall inbound =
@@ -111,7 +100,7 @@ TEST_P(ServerContextTest, CancelEndsTheWaitForAHedge) {
 
 // The inbound deadline ends an attempt; gRPC itself may say CANCELLED there.
 TEST_P(ServerContextTest, DeadlineEndsAnAttempt) {
-  MiddleServer middle(style(), NewChannel(RetryConfig()));
+  Onward middle(style(), NewChannel(RetryConfig()));
   const EchoRequest request = HangingRequest();
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(200));
@@ -131,7 +120,7 @@ TEST_P(ServerContextTest, DeadlineEndsAnAttempt) {
 }
 
 TEST_P(ServerContextTest, DeadlineEndsABackoff) {
-  MiddleServer middle(style(), NewChannel(LongBackoff()));
+  Onward middle(style(), NewChannel(LongBackoff()));
   const EchoRequest request = FailingRequest(-1);
   grpc::ClientContext context;
   SetDeadline(&context, milliseconds(200));
@@ -148,7 +137,7 @@ TEST_P(ServerContextTest, DeadlineEndsABackoff) {
 
 // The parent is no obstacle to retries.
 TEST_P(ServerContextTest, OutboundCallIsRetried) {
-  MiddleServer middle(style(), NewChannel(RetryConfig()));
+  Onward middle(style(), NewChannel(RetryConfig()));
   const EchoRequest request = FailingRequest(2);
   EchoResponse response;
   grpc::ClientContext context;

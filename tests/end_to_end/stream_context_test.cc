@@ -7,6 +7,7 @@
 #include "interceptor/call_override.h"
 #include "interceptor/timer_thread.h"
 #include "support/counting_interceptor.h"
+#include "support/middle_server.h"
 #include "support/stream_test.h"
 #include "support/test_certificate.h"
 
@@ -291,34 +292,6 @@ TEST_P(StreamContextTest, OddFactoryLists) {
   ExpectWhole(Run(channel, request), request, /*hit=*/3);
 }
 
-// A server that passes one stream on with the inbound call as its parent.
-class Middle : public Echo::Service {
- public:
-  explicit Middle(std::function<void(grpc::ServerContext*)> serve)
-      : serve_(std::move(serve)) {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                             &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                   grpc::InsecureChannelCredentials());
-  }
-  ~Middle() override { server_->Shutdown(); }
-  grpc::Status Unary(grpc::ServerContext* context, const EchoRequest*,
-                     EchoResponse*) override {
-    serve_(context);
-    return grpc::Status::OK;
-  }
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-
- private:
-  const std::function<void(grpc::ServerContext*)> serve_;
-  std::unique_ptr<grpc::Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
-};
-
 // S11, S20. The parent's deadline and cancellation, in an attempt and in a backoff;
 // at the parent's deadline gRPC says CANCELLED or DEADLINE_EXCEEDED.
 TEST_P(StreamContextTest, EndsWithItsParent) {
@@ -328,10 +301,12 @@ TEST_P(StreamContextTest, EndsWithItsParent) {
           NewChannel(backoff ? LongBackoff() : StreamRetryConfig());
       const EchoRequest request = backoff ? FailingStream(-1) : HangingStream();
       std::promise<StreamResult> outbound;
-      Middle middle([&](grpc::ServerContext* context) {
-        const auto child = grpc::ClientContext::FromServerContext(*context);
-        outbound.set_value(Run(onward, child.get(), request));
-      });
+      MiddleServer middle(
+          [&](grpc::ServerContext* context, const auto&, auto*) {
+            const auto child = grpc::ClientContext::FromServerContext(*context);
+            outbound.set_value(Run(onward, child.get(), request));
+            return grpc::Status::OK;
+          });
       grpc::ClientContext context;
       SetDeadline(&context, cancel ? seconds(30) : milliseconds(300));
       EchoResponse response;
@@ -363,7 +338,7 @@ TEST_P(StreamContextTest, EndsWithItsParent) {
 // anything leave nothing behind while it lasts.
 TEST_P(StreamContextTest, AnIdleStreamLetsGoOfItsParent) {
   if (kind() == StreamKind::kServer) return;
-  Middle middle([&](grpc::ServerContext* context) {
+  MiddleServer middle([&](grpc::ServerContext* context, const auto&, auto*) {
     auto resilience = MakeResilience(StreamRetryConfig());
     const std::weak_ptr<Resilience> alive = resilience;
     auto channel = NewChannel(resilience);
@@ -374,6 +349,7 @@ TEST_P(StreamContextTest, AnIdleStreamLetsGoOfItsParent) {
     }
     channel.reset();
     WaitUntil([&] { return alive.expired(); }, "nothing is held", seconds(10));
+    return grpc::Status::OK;
   });
   grpc::ClientContext context;
   EchoResponse response;
@@ -387,10 +363,11 @@ TEST_P(StreamContextTest, AServersDeadlineExceededIsRetried) {
   const EchoRequest request =
       FailingStream(1, 0, StatusCode::DEADLINE_EXCEEDED);
   std::promise<StreamResult> outbound;
-  Middle middle([&](grpc::ServerContext* context) {
+  MiddleServer middle([&](grpc::ServerContext* context, const auto&, auto*) {
     grpc::ClientContext child;
     Propagate(*context, &child);
     outbound.set_value(Run(onward, &child, request));
+    return grpc::Status::OK;
   });
   grpc::ClientContext context;
   SetDeadline(&context, seconds(20));
