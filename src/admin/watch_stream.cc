@@ -128,8 +128,8 @@ void WatchStream::EndWith(grpc::Status status) {
     if (writing_) {  // whose end ends the call
       phase_ = Phase::kEnding;
       ending_ = std::move(status);
-      write_ends_ = std::min(write_ends_,
-                             std::chrono::steady_clock::now() + kFarewell);
+      write_ends_ =
+          std::min(write_ends_, std::chrono::steady_clock::now() + kFarewell);
       return;
     }
     phase_ = Phase::kFinished;

@@ -51,6 +51,17 @@ TEST_F(AdminCallsTest, OnlyTheRightTokenIsLetIn) {
   EXPECT_EQ(with_header({"Basic " + token}), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(with_header({"Bearer wrong", "Bearer " + token}),
             grpc::StatusCode::UNAUTHENTICATED);
+
+  subject().TakeStats();
+  for (const char* refused : {"ListBreakers: UNAUTHENTICATED: no token",
+                              "ListBreakers: UNAUTHENTICATED: wrong token",
+                              "ForceMode: UNAUTHENTICATED: wrong token",
+                              "WatchBreakers: UNAUTHENTICATED: wrong token"}) {
+    EXPECT_THAT(subject().log(),
+                Contains(AllOf(HasSubstr("(unknown) (ipv4:127.0.0.1:"),
+                               HasSubstr(refused))));
+  }
+  EXPECT_THAT(subject().log(), Not(Contains(HasSubstr("hunter"))));
 }
 
 TEST_F(AdminCallsTest, WhoMayReadMayNotChange) {
@@ -69,8 +80,13 @@ TEST_F(AdminCallsTest, WhoMayReadMayNotChange) {
   EXPECT_TRUE(local_stub_->ListBreakers(With("").get(), {}, &response).ok());
   EXPECT_EQ(Get().mode(), pb::AUTO);
   subject().TakeStats();
-  EXPECT_THAT(subject().log(), Contains(AllOf(HasSubstr("(not let)"),
-                                              HasSubstr("ResetBreaker"))));
+  EXPECT_THAT(
+      subject().log(),
+      Contains(AllOf(HasSubstr("read token (ipv4:127.0.0.1:"),
+                     HasSubstr("ForceMode"), HasSubstr("PERMISSION_DENIED"))));
+  EXPECT_THAT(subject().log(), Contains(AllOf(HasSubstr("local (unix:"),
+                                              HasSubstr("ResetBreaker"),
+                                              HasSubstr("PERMISSION_DENIED"))));
 }
 
 TEST_F(AdminCallsTest, AForcedBreakerHoldsFromTheNextCallOn) {
