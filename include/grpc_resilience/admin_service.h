@@ -91,8 +91,9 @@ class AdminService {
   /// For ServerBuilder::RegisterService; lives as long as this object.
   grpc::Service* service();
 
-  /// Ends every watch with UNAVAILABLE, and later ones at once. Before
-  /// grpc::Server::Shutdown, which waits for calls.
+  /// Ends every watch with UNAVAILABLE, and later ones at once; a message that a
+  /// watcher doesn't take is given up after a second. Before grpc::Server::Shutdown,
+  /// which waits for calls.
   void EndWatches();
 
  private:

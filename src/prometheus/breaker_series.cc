@@ -6,8 +6,7 @@
 namespace grpc_resilience::internal {
 namespace {
 
-// The registry's lock is held for so many; its calls that make breakers wait
-// meanwhile.
+// So many are listed under the registry's lock, for which new breakers wait.
 constexpr std::size_t kAtOnce = 256;
 
 // How much it hurts.

@@ -131,6 +131,27 @@ TEST_F(AdminCallsTest, OversizedAndMalformedRequestsAreRefused) {
       stub_->ListBreakers(With(kReadToken).get(), list, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_LT(status.error_message().size(), 300u);
+  for (const char* target : {"", "a\nb", "a\x7f"}) {
+    pb::GetBreakerRequest get;
+    get.mutable_key()->set_target(target);
+    pb::GetBreakerResponse got;
+    EXPECT_EQ(stub_->GetBreaker(With(kReadToken).get(), get, &got).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << target;
+  }
+  for (const char* method : {"Get", "/a.B", "/a.B/*", "/a.B/C/D"}) {
+    pb::ForceModeRequest force;
+    *force.mutable_key() = Key();
+    force.mutable_key()->set_method(method);
+    force.set_mode(pb::FORCED_OPEN);
+    force.set_reason("test");
+    pb::ForceModeResponse forced;
+    EXPECT_EQ(
+        stub_->ForceMode(With(kChangeToken).get(), force, &forced).error_code(),
+        grpc::StatusCode::INVALID_ARGUMENT)
+        << method;
+  }
+  EXPECT_EQ(StatsOf(20).failed, 0);
   pb::WatchBreakersRequest watch;
   watch.mutable_heartbeat()->set_nanos(1);
   const auto context = With(kReadToken);
