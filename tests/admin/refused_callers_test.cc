@@ -93,7 +93,9 @@ class RefusedCallersTest : public ServedTest {
   }
   std::vector<std::string> TakeLines() {
     std::vector<std::string> lines;
-    for (const AdminLogEntry& entry : TakeEntries()) {
+    for (AdminLogEntry entry : TakeEntries()) {
+      EXPECT_THAT(entry.peer, Not(IsEmpty()));
+      entry.peer = "peer";  // versions of gRPC differ about one in process
       lines.push_back(ToString(entry));
     }
     return lines;
@@ -116,11 +118,11 @@ TEST_F(RefusedCallersTest, StrangersAreLoggedWithoutTheirWords) {
   EXPECT_THAT(
       TakeLines(),
       testing::ElementsAre(
-          "admin: (unknown) (inproc) ListBreakers: UNAUTHENTICATED: no token",
-          "admin: (unknown) (inproc) ListBreakers: UNAUTHENTICATED: wrong "
+          "admin: (unknown) (peer) ListBreakers: UNAUTHENTICATED: no token",
+          "admin: (unknown) (peer) ListBreakers: UNAUTHENTICATED: wrong "
           "token",
-          "admin: (unknown) (inproc) ForceMode: UNAUTHENTICATED: wrong token",
-          "admin: (unknown) (inproc) WatchBreakers: UNAUTHENTICATED: no "
+          "admin: (unknown) (peer) ForceMode: UNAUTHENTICATED: wrong token",
+          "admin: (unknown) (peer) WatchBreakers: UNAUTHENTICATED: no "
           "token"));
   // Who is let in to read is nothing to log.
   EXPECT_EQ(List(kRead), grpc::StatusCode::OK);
@@ -133,7 +135,7 @@ TEST_F(RefusedCallersTest, AReaderWhoTriesToChangeIsNamed) {
   EXPECT_EQ(Force(kRead).error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(TakeLines(),
               testing::ElementsAre(
-                  "admin: read token (inproc) ForceMode \"payments:443\", "
+                  "admin: read token (peer) ForceMode \"payments:443\", "
                   "reason \"move\": PERMISSION_DENIED: may read, not change"));
   // However much there is in it.
   EXPECT_EQ(Force(kRead, std::string(1'000'000, 'x')).error_code(),
@@ -147,14 +149,14 @@ TEST_F(RefusedCallersTest, AReaderWhoTriesToChangeIsNamed) {
 
 TEST_F(RefusedCallersTest, AFloodIsCountedAndHidesNoColleague) {
   Serve();
-  for (int i = 0; i < 500; ++i) List(i % 2 == 0 ? "" : "wrong");
+  for (int i = 0; i < 500; ++i) List(i % 2 == 0 ? "" : "guessed");
   EXPECT_THAT(TakeEntries(), SizeIs(10));
   Force(kRead);
   ASSERT_THAT(TakeEntries(), SizeIs(1));
   Force(kChange);
   ASSERT_THAT(TakeEntries(), SizeIs(1));
   clock_.Advance(seconds(1));
-  for (int i = 0; i < 5; ++i) List("wrong");
+  for (int i = 0; i < 5; ++i) List("guessed");
   const auto entries = TakeEntries();
   ASSERT_THAT(entries, SizeIs(1));
   EXPECT_EQ(entries[0].not_logged, 490u);
@@ -207,10 +209,14 @@ TEST_F(DefaultLogTest, AFullStderrHoldsUpNoCall) {
   const StderrInstead instead(pipe.writing_end());
   constexpr int kChanges = 300;
   for (int i = 0; i < kChanges; ++i) ASSERT_TRUE(Force(kChange).ok()) << i;
-  const std::string line =
-      "admin: change token (inproc) ForceMode \"payments:443\" SHADOW, reason "
-      "\"move\": OK";
-  for (int i = 0; i < 256; ++i) ASSERT_EQ(pipe.ReadLine(), line) << i;
+  for (int i = 0; i < 256; ++i) {
+    ASSERT_THAT(
+        pipe.ReadLine(),
+        testing::AllOf(testing::StartsWith("admin: change token ("),
+                       testing::EndsWith(") ForceMode \"payments:443\" SHADOW, "
+                                         "reason \"move\": OK")))
+        << i;
+  }
 }
 
 }  // namespace

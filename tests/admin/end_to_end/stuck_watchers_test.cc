@@ -82,8 +82,10 @@ TEST_F(StuckWatchersTest, LoseTheirPlaceAndAreToldSo) {
         Watch another(*stub_);
         pb::WatchBreakersResponse message;
         const bool let_in = another.reader->Read(&message);
-        another.context.TryCancel();
-        another.ReadAll();
+        if (let_in) {
+          another.context.TryCancel();
+          another.ReadAll();
+        }
         const grpc::Status status = another.reader->Finish();
         EXPECT_EQ(status.error_code(),
                   let_in ? grpc::StatusCode::CANCELLED
@@ -105,9 +107,8 @@ TEST_F(StuckWatchersTest, DoNotHoldUpTheServersEnd) {
   service_->EndWatches();
   server_->Shutdown();  // waits for every call
   EXPECT_LT(stuck.ReadAll(), 1000);
-  const grpc::Status status = stuck.reader->Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(status.error_message(), "the service is ending");
+  // In its words or, with the server gone, in gRPC's.
+  EXPECT_EQ(stuck.reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 }  // namespace
