@@ -216,7 +216,7 @@ absl::Status AdminServiceImpl::WatchRequested(
     const Context& context, const pb::WatchBreakersRequest& request) {
   AdminLogEntry entry;
   entry.action = "WatchBreakers";
-  const absl::Status let_in = LetIn(AdminRight::kRead, context, &entry);
+  absl::Status let_in = LetIn(AdminRight::kRead, context, &entry);
   if (!let_in.ok()) return let_in;
   RequestChecks checks("WatchBreakersRequest");
   checks.Filter(request.filter());
