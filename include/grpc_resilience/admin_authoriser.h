@@ -39,10 +39,11 @@ class AdminAuthoriser {
  public:
   virtual ~AdminAuthoriser() = default;
 
-  /// Who the caller is, for the log. UNAUTHENTICATED: unknown; PERMISSION_DENIED:
-  /// known, without the right. Any other error, an empty name and an exception
-  /// count as PERMISSION_DENIED. Messages are told to the caller. Called on a gRPC
-  /// thread: must be quick and never block.
+  /// Who the caller is, for the log: never its token. UNAUTHENTICATED: unknown;
+  /// PERMISSION_DENIED: known, without the right; the log then has the name that
+  /// goes with kRead. Any other error, an empty name and an exception count as
+  /// PERMISSION_DENIED. Messages are logged and told to the caller. Called on a
+  /// gRPC thread: must be quick and never block.
   virtual absl::StatusOr<std::string> Authorise(const AdminCaller& caller,
                                                 AdminRight right) const = 0;
 };

@@ -9,12 +9,14 @@
 //   (*admin)->EndWatches();  // or the server waits for the watchers
 //   server->Shutdown();
 //
-// Takes no thread while it waits; answers run on gRPC's callback threads.
+// Takes no thread while it waits; answers run on gRPC's callback threads, and lines
+// of the default log are written by one of its own.
 // admin_server.h has a server of its own.
 
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,35 +37,43 @@ namespace internal {
 class AdminServiceImpl;
 }  // namespace internal
 
-/// Somebody changed something, or wasn't let. A value type.
+/// Somebody changed something, or wasn't let: by a call of any method that was
+/// refused. A value type.
 struct AdminLogEntry {
-  std::string who;     ///< as the authoriser says; empty: not let
+  std::string who;     ///< as the authoriser says; empty: it doesn't know
   std::string peer;    ///< "ipv4:127.0.0.1:40312"
-  std::string action;  ///< "ForceMode", "ResetBreaker", "RecordOutcomes"
-  BreakerKey key;
-  std::string what;    ///< "FORCED_OPEN for 10 min"
-  std::string reason;  ///< the caller's words
+  std::string action;  ///< the method: "ForceMode", "ResetBreaker", …
+  BreakerKey key;    ///< of a change by a known caller; names are cut at 1 KiB
+  std::string what;  ///< "FORCED_OPEN for 10 min"
+  std::string reason;  ///< the caller's words, as `key`
   absl::Status result;
+  /// Refused calls since the last one that was logged.
+  std::uint64_t not_logged = 0;
 };
 
-/// One line: "admin: alice (ipv4:127.0.0.1:40312) ForceMode target "payments:443"
+/// One line: "admin: alice (ipv4:127.0.0.1:40312) ForceMode "payments:443"
 /// FORCED_OPEN for 10 min, reason "database is being moved": OK".
 std::string ToString(const AdminLogEntry& entry);
 
-/// Called after each change, on a gRPC thread: must be quick. An exception is
-/// swallowed.
+/// Called after each change, and for refused calls: of unknown callers (UNAUTHENTICATED)
+/// ten at once and then one a second, of known ones (PERMISSION_DENIED) likewise.
+/// No entry holds a token. On a gRPC thread: must be quick and never block. An
+/// exception is swallowed.
 using AdminLog = std::function<void(const AdminLogEntry& entry)>;
 
 struct AdminOptions {
   /// Must be set: there is no service that is open to everybody by mistake.
   AdminAuthoriserPtr authoriser;
-  /// Default empty: one line on stderr.
+  /// Default empty: one line on stderr, written by a thread that runs while there
+  /// are any. While stderr takes nothing 256 lines wait, and later ones are
+  /// dropped and counted.
   AdminLog log;
   /// Further ones get RESOURCE_EXHAUSTED. Range: [1, 100000]. Default: 1000.
   int max_watchers = 1000;
   /// Breakers whose outcomes are kept at once. Range: [1, 1000]. Default: 16.
   int max_recordings = 16;
-  /// A watcher that has taken nothing for so long is ended. Range: ≥ 1 s.
+  /// A watcher that has taken nothing for so long is ended with
+  /// RESOURCE_EXHAUSTED. Range: ≥ 1 s.
   /// Default: 1 min.
   Duration watcher_patience = std::chrono::minutes(1);
 };
@@ -81,8 +91,9 @@ class AdminService {
   /// For ServerBuilder::RegisterService; lives as long as this object.
   grpc::Service* service();
 
-  /// Ends every watch with UNAVAILABLE, and later ones at once. Before
-  /// grpc::Server::Shutdown, which waits for calls.
+  /// Ends every watch with UNAVAILABLE, and later ones at once; a message that a
+  /// watcher doesn't take is given up after a second. Before grpc::Server::Shutdown,
+  /// which waits for calls.
   void EndWatches();
 
  private:

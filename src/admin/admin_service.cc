@@ -1,12 +1,15 @@
 #include "grpc_resilience/admin_service.h"
 
-#include <cstdio>
+#include <unistd.h>
+
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "admin/admin_service_impl.h"
+#include "admin/line_log.h"
 #include "admin/words.h"
 #include "core/fault_list.h"
 
@@ -30,24 +33,37 @@ absl::Status Check(const Resilience* resilience, const AdminOptions& options) {
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
-void WriteToStderr(const AdminLogEntry& entry) {
-  std::fprintf(stderr, "%s\n", ToString(entry).c_str());
+constexpr std::size_t kWaitingLines = 256;
+
+AdminLog StderrLog() {
+  return [lines = std::make_shared<const internal::LineLog>(
+              STDERR_FILENO, kWaitingLines)](const AdminLogEntry& entry) {
+    lines->Add(ToString(entry));
+  };
 }
 
 }  // namespace
 
 std::string ToString(const AdminLogEntry& entry) {
   std::string text = absl::StrCat(
-      "admin: ", entry.who.empty() ? "(not let)" : absl::CHexEscape(entry.who),
-      " (", entry.peer, ") ", entry.action, " \"",
-      absl::CHexEscape(internal::NameOf(entry.key.target, entry.key.method,
-                                        entry.key.custom)),
-      "\"");
+      "admin: ", entry.who.empty() ? "(unknown)" : absl::CHexEscape(entry.who),
+      " (", absl::CHexEscape(entry.peer), ") ", entry.action);
+  const std::string name =
+      internal::NameOf(entry.key.target, entry.key.method, entry.key.custom);
+  if (!name.empty()) {
+    absl::StrAppend(&text, " \"", absl::CHexEscape(name), "\"");
+  }
   if (!entry.what.empty()) absl::StrAppend(&text, " ", entry.what);
-  absl::StrAppend(&text, ", reason \"", absl::CHexEscape(entry.reason), "\": ");
-  absl::StrAppend(&text, entry.result.ok()
-                             ? "OK"
-                             : absl::CHexEscape(entry.result.ToString()));
+  if (!entry.reason.empty()) {
+    absl::StrAppend(&text, ", reason \"", absl::CHexEscape(entry.reason), "\"");
+  }
+  absl::StrAppend(
+      &text, ": ",
+      entry.result.ok() ? "OK" : absl::CHexEscape(entry.result.ToString()));
+  if (entry.not_logged > 0) {
+    absl::StrAppend(&text, " (and ", entry.not_logged,
+                    " refused calls before it)");
+  }
   return text;
 }
 
@@ -56,7 +72,7 @@ absl::StatusOr<std::unique_ptr<AdminService>> AdminService::Create(
   if (absl::Status status = Check(resilience.get(), options); !status.ok()) {
     return status;
   }
-  if (!options.log) options.log = WriteToStderr;
+  if (!options.log) options.log = StderrLog();
   return std::unique_ptr<AdminService>(
       new AdminService(std::make_unique<internal::AdminServiceImpl>(
           std::move(resilience), std::move(options))));

@@ -1,6 +1,8 @@
 #include "admin/admin_service_impl.h"
 
 #include <chrono>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "admin/caller.h"
@@ -24,6 +26,12 @@ grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext* context,
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(status));
   return reactor;
+}
+
+// A request that is too large is logged as well, before it is refused.
+std::string Cut(const std::string& text) {
+  constexpr std::size_t kMost = 1024;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
 absl::Status WentWrong() {
@@ -60,14 +68,43 @@ AdminServiceImpl::~AdminServiceImpl() {
   recorder_->StopAll();
 }
 
+absl::Status AdminServiceImpl::LetIn(AdminRight right, const Context& context,
+                                     AdminLogEntry* entry) {
+  const AdminCaller caller = CallerOf(context);
+  entry->peer = caller.peer;
+  auto who = Authorise(*options_.authoriser, caller, right);
+  if (who.ok()) {
+    entry->who = *std::move(who);
+    return absl::OkStatus();
+  }
+  const bool known = !absl::IsUnauthenticated(who.status());
+  const auto not_logged = (known ? known_refused_ : unknown_refused_)
+                              .Admit(resilience_->clock().Now());
+  if (!not_logged) return who.status();
+  entry->not_logged = *not_logged;
+  entry->result = who.status();
+  if (!known) {  // nor are the words of a stranger
+    entry->key = BreakerKey();
+    entry->reason.clear();
+  } else if (right == AdminRight::kChange) {
+    const auto reader =
+        Authorise(*options_.authoriser, caller, AdminRight::kRead);
+    if (reader.ok()) entry->who = *reader;
+  }
+  Log(*entry);
+  return who.status();
+}
+
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* AdminServiceImpl::Read(
-    Context* context, const Request& request, Response* response,
+    const char* action, Context* context, const Request& request,
+    Response* response,
     absl::Status (ReadHandlers::*handler)(const Request&, Response*) const) {
   try {
-    const auto who =
-        Authorise(*options_.authoriser, CallerOf(*context), AdminRight::kRead);
-    if (!who.ok()) return Finished(context, who.status());
+    AdminLogEntry entry;
+    entry.action = action;
+    const absl::Status let_in = LetIn(AdminRight::kRead, *context, &entry);
+    if (!let_in.ok()) return Finished(context, let_in);
     return Finished(context, (read_.*handler)(request, response));
   } catch (...) {
     return Finished(context, WentWrong());
@@ -82,24 +119,18 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Change(
                                             Response*) const) {
   AdminLogEntry entry;
   try {
-    const AdminCaller caller = CallerOf(*context);
-    const auto who =
-        Authorise(*options_.authoriser, caller, AdminRight::kChange);
-    entry.peer = caller.peer;
     entry.action = action;
-    entry.key = FromProto(request.key());
-    entry.reason = request.reason();
-    if (who.ok()) {
-      entry.who = *who;
-      entry.result = (change_.*handler)(request, &entry, response);
-    } else {
-      entry.result = who.status();
-    }
+    entry.key.target = Cut(request.key().target());
+    entry.key.method = Cut(request.key().method());
+    entry.key.custom = Cut(request.key().custom());
+    entry.reason = Cut(request.reason());
+    const absl::Status let_in = LetIn(AdminRight::kChange, *context, &entry);
+    if (!let_in.ok()) return Finished(context, let_in);
+    entry.result = (change_.*handler)(request, &entry, response);
   } catch (...) {
     entry.result = WentWrong();
   }
-  // Whoever isn't known can't fill the log.
-  if (!absl::IsUnauthenticated(entry.result)) Log(entry);
+  Log(entry);
   return Finished(context, entry.result);
 }
 
@@ -114,43 +145,48 @@ void AdminServiceImpl::Log(const AdminLogEntry& entry) const {
 AdminServiceImpl::Unary* AdminServiceImpl::ListBreakers(
     Context* context, const pb::ListBreakersRequest* request,
     pb::ListBreakersResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::List);
+  return Read("ListBreakers", context, *request, response, &ReadHandlers::List);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::GetBreaker(
     Context* context, const pb::GetBreakerRequest* request,
     pb::GetBreakerResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::Get);
+  return Read("GetBreaker", context, *request, response, &ReadHandlers::Get);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ExplainBreaker(
     Context* context, const pb::ExplainBreakerRequest* request,
     pb::ExplainBreakerResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::ExplainOne);
+  return Read("ExplainBreaker", context, *request, response,
+              &ReadHandlers::ExplainOne);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ListTransitions(
     Context* context, const pb::ListTransitionsRequest* request,
     pb::ListTransitionsResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::Transitions);
+  return Read("ListTransitions", context, *request, response,
+              &ReadHandlers::Transitions);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ListPolicies(
     Context* context, const pb::ListPoliciesRequest* request,
     pb::ListPoliciesResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::Policies);
+  return Read("ListPolicies", context, *request, response,
+              &ReadHandlers::Policies);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ResolvePolicy(
     Context* context, const pb::ResolvePolicyRequest* request,
     pb::ResolvePolicyResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::Resolve);
+  return Read("ResolvePolicy", context, *request, response,
+              &ReadHandlers::Resolve);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ListOutcomes(
     Context* context, const pb::ListOutcomesRequest* request,
     pb::ListOutcomesResponse* response) {
-  return Read(context, *request, response, &ReadHandlers::Outcomes);
+  return Read("ListOutcomes", context, *request, response,
+              &ReadHandlers::Outcomes);
 }
 
 AdminServiceImpl::Unary* AdminServiceImpl::ForceMode(
@@ -177,10 +213,11 @@ AdminServiceImpl::Unary* AdminServiceImpl::RecordOutcomes(
 }
 
 absl::Status AdminServiceImpl::WatchRequested(
-    const Context& context, const pb::WatchBreakersRequest& request) const {
-  const auto who =
-      Authorise(*options_.authoriser, CallerOf(context), AdminRight::kRead);
-  if (!who.ok()) return who.status();
+    const Context& context, const pb::WatchBreakersRequest& request) {
+  AdminLogEntry entry;
+  entry.action = "WatchBreakers";
+  absl::Status let_in = LetIn(AdminRight::kRead, context, &entry);
+  if (!let_in.ok()) return let_in;
   RequestChecks checks("WatchBreakersRequest");
   checks.Filter(request.filter());
   if (request.has_heartbeat()) {

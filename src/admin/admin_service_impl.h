@@ -1,5 +1,5 @@
-// The service as gRPC sees it: lets callers in, or not, logs changes, and hands the
-// rest to the handlers.
+// The service as gRPC sees it: lets callers in, or not, logs changes and refused
+// callers, and hands the rest to the handlers.
 
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "admin/handlers.h"
 #include "admin/outcome_recorder.h"
+#include "admin/refusal_limit.h"
 #include "admin/ticker.h"
 #include "admin/watch_hub.h"
 #include "grpc_resilience/admin/v1/admin.grpc.pb.h"
@@ -58,7 +59,8 @@ class AdminServiceImpl : public pb::ResilienceAdmin::CallbackService {
                         pb::RecordOutcomesResponse* response) override;
 
   template <typename Request, typename Response>
-  Unary* Read(Context* context, const Request& request, Response* response,
+  Unary* Read(const char* action, Context* context, const Request& request,
+              Response* response,
               absl::Status (ReadHandlers::*handler)(const Request&, Response*)
                   const);
   template <typename Request, typename Response>
@@ -68,7 +70,10 @@ class AdminServiceImpl : public pb::ResilienceAdmin::CallbackService {
                                                         AdminLogEntry*,
                                                         Response*) const);
   absl::Status WatchRequested(const Context& context,
-                              const pb::WatchBreakersRequest& request) const;
+                              const pb::WatchBreakersRequest& request);
+  /// Says in `entry` who calls. Logs it when the caller isn't let in.
+  absl::Status LetIn(AdminRight right, const Context& context,
+                     AdminLogEntry* entry);
   void Log(const AdminLogEntry& entry) const;
 
   const std::shared_ptr<Resilience> resilience_;
@@ -78,6 +83,9 @@ class AdminServiceImpl : public pb::ResilienceAdmin::CallbackService {
   const std::shared_ptr<Ticker> ticker_;
   const ReadHandlers read_;
   const ChangeHandlers change_;
+  // Apart, so that strangers can't keep out of the log what colleagues try.
+  RefusalLimit unknown_refused_;
+  RefusalLimit known_refused_;
 };
 
 }  // namespace grpc_resilience::internal

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
@@ -68,6 +69,15 @@ bool IsLoopback6(absl::string_view host) {
   return host == "::1";
 }
 
+// What an authoriser says is told and logged; it may have quoted the token.
+absl::Status WithoutToken(const absl::Status& status,
+                          const AdminCaller& caller) {
+  if (!caller.token || caller.token->empty()) return status;
+  const absl::string_view token(caller.token->data(), caller.token->size());
+  return absl::Status(status.code(), absl::StrReplaceAll(status.message(),
+                                                         {{token, "(token)"}}));
+}
+
 }  // namespace
 
 bool IsLocalPeer(std::string_view peer) {
@@ -98,11 +108,12 @@ absl::StatusOr<std::string> Authorise(const AdminAuthoriser& authoriser,
     if (who.ok() && who->empty()) {
       return absl::PermissionDeniedError("the authoriser names nobody");
     }
-    if (who.ok() || absl::IsUnauthenticated(who.status()) ||
-        absl::IsPermissionDenied(who.status())) {
-      return who;
+    if (who.ok()) return who;
+    const absl::Status refusal = WithoutToken(who.status(), caller);
+    if (absl::IsUnauthenticated(refusal) || absl::IsPermissionDenied(refusal)) {
+      return refusal;
     }
-    return absl::PermissionDeniedError(who.status().message());
+    return absl::PermissionDeniedError(refusal.message());
   } catch (...) {
     return absl::PermissionDeniedError("the authoriser failed");
   }

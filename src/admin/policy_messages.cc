@@ -64,6 +64,40 @@ std::string CodesText(const RetryPolicy& retry) {
                        });
 }
 
+// "256 KiB", or bytes when it isn't a whole number of them.
+std::string BytesText(int bytes) {
+  constexpr int kKib = 1024;
+  if (bytes == 0 || bytes % kKib != 0) return absl::StrCat(bytes, " bytes");
+  if (bytes % (kKib * kKib) != 0) return absl::StrCat(bytes / kKib, " KiB");
+  return absl::StrCat(bytes / (kKib * kKib), " MiB");
+}
+
+// What isn't as usual; empty: nothing.
+std::string StreamText(const StreamPolicy& stream) {
+  const StreamPolicy usual;
+  Lines parts;
+  if (stream.replay_bytes != usual.replay_bytes) {
+    parts.push_back(absl::StrCat("keep ", BytesText(stream.replay_bytes),
+                                 " to send again"));
+  }
+  if (stream.initial_metadata_grace != usual.initial_metadata_grace) {
+    parts.push_back(stream.initial_metadata_grace > Duration(0)
+                        ? absl::StrCat("hold initial metadata back for ",
+                                       Roughly(stream.initial_metadata_grace))
+                        : "give initial metadata at once");
+  }
+  if (stream.write_behind_bytes != usual.write_behind_bytes) {
+    parts.push_back(absl::StrCat(
+        "write up to ", BytesText(stream.write_behind_bytes), " behind"));
+  }
+  if (stream.read_ahead_messages != usual.read_ahead_messages) {
+    parts.push_back(
+        absl::StrCat("read ", stream.read_ahead_messages, " messages ahead"));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat("streams ", absl::StrJoin(parts, ", "));
+}
+
 std::string MethodText(const MethodPolicy& policy) {
   if (policy.bypass) return "bypass: the library keeps out of these calls";
   const RetryPolicy& retry = policy.retry;
@@ -96,6 +130,9 @@ std::string MethodText(const MethodPolicy& policy) {
     parts.push_back(
         absl::StrCat("at most ", Roughly(*policy.timeout), " in all"));
   }
+  if (std::string text = StreamText(policy.stream); !text.empty()) {
+    parts.push_back(std::move(text));
+  }
   if (!policy.fallbacks.empty()) {
     parts.push_back(absl::StrCat(
         "then ", absl::StrJoin(policy.fallbacks, ", ",
@@ -115,6 +152,14 @@ void SetHedging(const HedgingPolicy& hedging, pb::HedgingPolicy* message) {
   for (const StatusCode code : hedging.non_fatal_status_codes) {
     message->add_non_fatal_status_codes(StatusCodeName(code));
   }
+}
+
+void SetStream(const StreamPolicy& stream, pb::StreamPolicy* message) {
+  message->set_replay_bytes(stream.replay_bytes);
+  *message->mutable_initial_metadata_grace() =
+      ToProto(stream.initial_metadata_grace);
+  message->set_write_behind_bytes(stream.write_behind_bytes);
+  message->set_read_ahead_messages(stream.read_ahead_messages);
 }
 
 std::string OpenTimeText(const BreakerRules& rules) {
@@ -246,6 +291,7 @@ pb::MethodPolicy ToProto(const MethodPolicy& policy) {
   for (const auto& fallback : policy.fallbacks) {
     message.add_fallbacks(std::string(fallback->kind()));
   }
+  SetStream(policy.stream, message.mutable_stream());
   return message;
 }
 

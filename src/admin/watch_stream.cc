@@ -1,7 +1,9 @@
 #include "admin/watch_stream.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/server_context.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,9 @@
 
 namespace grpc_resilience::internal {
 namespace {
+
+// For the message under way when the service ends.
+constexpr Duration kFarewell = std::chrono::seconds(1);
 
 class RefusedStream : public WatchStream::Reactor {
  public:
@@ -48,39 +53,48 @@ WatchStream::WatchStream(std::shared_ptr<WatchHub> hub, WatchView view,
       view_(std::move(view)) {}
 
 // What is done to the call is done without the lock, because it may come back here;
-// `writing_` and `cancelling_` keep the call from being finished in between.
+// `writing_` and `aborting_` keep the call from being finished in between.
 void WatchStream::Tick() {
-  bool give_up = false;
+  bool abort = false;
   {
     absl::MutexLock lock(&mu_);
-    if (phase_ != Phase::kWatching) return;
+    if (phase_ == Phase::kFinished || aborted_) return;
     if (writing_) {
-      if (std::chrono::steady_clock::now() - write_began_ < patience_) return;
+      if (std::chrono::steady_clock::now() < write_ends_) return;
+      if (phase_ == Phase::kWatching) {
+        ending_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                               "the watcher doesn't read");
+      }
       phase_ = Phase::kEnding;
-      ending_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                             "the watcher doesn't read");
-      cancelling_ = give_up = true;
+      aborted_ = aborting_ = abort = true;
     } else {
       std::optional<pb::WatchBreakersResponse> next = view_.Next();
       if (!next) return;
       message_ = *std::move(next);
       writing_ = true;
-      write_began_ = std::chrono::steady_clock::now();
+      write_ends_ = std::chrono::steady_clock::now() + patience_;
     }
   }
-  if (give_up) return GiveUp();
+  if (abort) return Abort();
   StartWrite(&message_);
 }
 
-void WatchStream::GiveUp() {
-  context_->TryCancel();
+// A status that is sent in the usual way waits behind the message that isn't taken,
+// and TryCancel always says CANCELLED.
+void WatchStream::Abort() {
   grpc::Status status;
   {
     absl::MutexLock lock(&mu_);
-    cancelling_ = false;
+    status = ending_;
+  }
+  grpc_call_cancel_with_status(
+      context_->c_call(), static_cast<grpc_status_code>(status.error_code()),
+      status.error_message().c_str(), nullptr);
+  {
+    absl::MutexLock lock(&mu_);
+    aborting_ = false;
     if (writing_) return;  // whose end ends the call
     phase_ = Phase::kFinished;
-    status = ending_;
   }
   Finish(status);
 }
@@ -90,7 +104,7 @@ void WatchStream::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mu_);
     writing_ = false;
-    if (cancelling_) return;
+    if (aborting_) return;
     if (!ok || phase_ != Phase::kWatching) {
       if (phase_ == Phase::kWatching) ending_ = grpc::Status::CANCELLED;
       status = ending_;
@@ -114,6 +128,8 @@ void WatchStream::EndWith(grpc::Status status) {
     if (writing_) {  // whose end ends the call
       phase_ = Phase::kEnding;
       ending_ = std::move(status);
+      write_ends_ =
+          std::min(write_ends_, std::chrono::steady_clock::now() + kFarewell);
       return;
     }
     phase_ = Phase::kFinished;

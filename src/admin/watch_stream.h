@@ -30,10 +30,10 @@ class WatchStream : public grpc::ServerWriteReactor<pb::WatchBreakersResponse>,
   /// Ends a call at once.
   static Reactor* Refuse(const grpc::Status& status);
 
-  /// Sends what there is, unless a message is under way; gives up on a watcher that
-  /// doesn't take it.
+  /// Sends what there is, unless a message is under way; ends the call of a watcher
+  /// that doesn't take it in time, with RESOURCE_EXHAUSTED.
   void Tick() ABSL_LOCKS_EXCLUDED(mu_);
-  /// With UNAVAILABLE.
+  /// With UNAVAILABLE, after the message under way.
   void End() ABSL_LOCKS_EXCLUDED(mu_);
 
   void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mu_);
@@ -47,7 +47,8 @@ class WatchStream : public grpc::ServerWriteReactor<pb::WatchBreakersResponse>,
   WatchStream(std::shared_ptr<WatchHub> hub, WatchView view, Duration patience,
               grpc::CallbackServerContext* context);
   void EndWith(grpc::Status status) ABSL_LOCKS_EXCLUDED(mu_);
-  void GiveUp() ABSL_LOCKS_EXCLUDED(mu_);
+  /// With `ending_`, past the message under way.
+  void Abort() ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<WatchHub> hub_;
   const Duration patience_;
@@ -58,8 +59,10 @@ class WatchStream : public grpc::ServerWriteReactor<pb::WatchBreakersResponse>,
   Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kWatching;
   grpc::Status ending_ ABSL_GUARDED_BY(mu_);
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
-  bool cancelling_ ABSL_GUARDED_BY(mu_) = false;
-  Time write_began_ ABSL_GUARDED_BY(mu_);
+  /// The call is being aborted, or was.
+  bool aborted_ ABSL_GUARDED_BY(mu_) = false;
+  bool aborting_ ABSL_GUARDED_BY(mu_) = false;
+  Time write_ends_ ABSL_GUARDED_BY(mu_);  ///< or is given up then
   pb::WatchBreakersResponse message_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,9 +1,13 @@
 #include "prometheus/breaker_series.h"
 
+#include <optional>
 #include <utility>
 
 namespace grpc_resilience::internal {
 namespace {
+
+// So many are listed under the registry's lock, for which new breakers wait.
+constexpr std::size_t kAtOnce = 256;
 
 // How much it hurts.
 int Rank(State state) {
@@ -105,11 +109,18 @@ BreakerSeries& BreakerSeriesTable::Of(const BreakerKey& key) {
 void BreakerSeriesTable::Look(const BreakerRegistry& registry) {
   breakers_ = {};
   for (BreakerSeries* const series : All()) series->Begin();
-  for (const auto& breaker : registry.List()) {
-    const BreakerSnapshot snapshot = breaker->snapshot();
-    ++breakers_[static_cast<std::size_t>(snapshot.state)];
-    Of(snapshot.key).Add(snapshot);
-  }
+  std::optional<BreakerKey> last;
+  std::vector<std::shared_ptr<CircuitBreaker>> part;
+  do {
+    part = registry.ListAfter(last, kAtOnce);
+    for (const auto& breaker : part) {
+      const BreakerSnapshot snapshot =
+          breaker->snapshot(SnapshotParts::kWithoutTransitions);
+      ++breakers_[static_cast<std::size_t>(snapshot.state)];
+      Of(snapshot.key).Add(snapshot);
+    }
+    if (!part.empty()) last = part.back()->key();
+  } while (part.size() == kAtOnce);
   for (BreakerSeries* const series : All()) series->End();
 }
 

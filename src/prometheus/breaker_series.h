@@ -107,7 +107,7 @@ class BreakerSeriesTable {
 
   /// Lives as long as the table.
   BreakerSeries& Of(const BreakerKey& key) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Reads every breaker.
+  /// Reads every breaker, some at a time, so that nobody waits for all of them.
   void Look(const BreakerRegistry& registry) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Of the last Look, by State.

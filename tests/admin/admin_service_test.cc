@@ -43,10 +43,15 @@ TEST(AdminLogTest, OneLineSaysWhoWhatAndWhy) {
   EXPECT_EQ(ToString(entry),
             "admin: alice\\n (unix:) ForceMode \"payments:443\" FORCED_OPEN "
             "for 10 min, reason \"move\": OK");
-  entry.who.clear();
-  entry.result = absl::PermissionDeniedError("may read, not change");
-  EXPECT_THAT(ToString(entry), HasSubstr("(not let)"));
-  EXPECT_THAT(ToString(entry), HasSubstr("PERMISSION_DENIED"));
+  // What isn't known is left out.
+  entry = AdminLogEntry();
+  entry.peer = "ipv4:127.0.0.1:1";
+  entry.action = "ListBreakers";
+  entry.result = absl::UnauthenticatedError("no token");
+  entry.not_logged = 3;
+  EXPECT_EQ(ToString(entry),
+            "admin: (unknown) (ipv4:127.0.0.1:1) ListBreakers: "
+            "UNAUTHENTICATED: no token (and 3 refused calls before it)");
 }
 
 }  // namespace

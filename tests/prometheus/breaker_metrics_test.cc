@@ -220,6 +220,26 @@ TEST_F(BreakerMetricsTest, TogetherTheWorstStateIsShown) {
             1);
 }
 
+// They are read some at a time: none is left out or taken twice where parts meet.
+TEST_F(BreakerMetricsTest, EveryBreakerIsReadOnceHoweverManyThereAre) {
+  PrometheusOptions options;
+  options.max_breakers = 1;
+  const auto resilience = NewResilience(QuickToOpen());
+  const Observer observer = NewObserver(resilience, options);
+  BreakerRegistry& registry = resilience->registry();
+  int made = 0;
+  for (const int count : {0, 1, 255, 256, 257, 512, 700}) {
+    for (; made < count; ++made) {
+      registry.GetOrCreate({"t" + std::to_string(made), ""})->TryAcquire();
+    }
+    const Scrape scrape(*observer);
+    EXPECT_EQ(scrape.Sum(kBreakersMetric), count);
+    // Each has dropped one permit.
+    if (count == 0) continue;
+    EXPECT_EQ(scrape.Sum(kIgnoredOutcomesMetric), count);
+  }
+}
+
 TEST_F(BreakerMetricsTest, LabelsFollowTheScope) {
   Config config = QuickToOpen();
   config.Method("/a.B/C");

@@ -2,32 +2,10 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
-#include "grpc_resilience/metric_names.h"
-#include "grpc_resilience/prometheus_observer.h"
-#include "prometheus/sample_reader.h"
-#include "support/end_to_end_test.h"
+#include "prometheus/metrics_test.h"
 
 namespace grpc_resilience::test {
 namespace {
-
-class MetricsTest : public WayTest {
- protected:
-  static std::shared_ptr<PrometheusObserver> NewObserver(
-      const std::shared_ptr<Resilience>& resilience) {
-    PrometheusOptions options;
-    options.targets = {backend().target()};
-    options.methods = {MethodName(EchoMethod::kIdempotent)};
-    auto observer = PrometheusObserver::Create(resilience, options);
-    EXPECT_TRUE(observer.ok()) << observer.status();
-    return *std::move(observer);
-  }
-  static LabelValues Labels(const char* code = nullptr) {
-    LabelValues labels = {{"target", backend().target()},
-                          {"method", MethodName(EchoMethod::kIdempotent)}};
-    if (code != nullptr) labels["code"] = code;
-    return labels;
-  }
-};
 
 // F05
 TEST_P(MetricsTest, RetriesAreVisibleAndApartFromCalls) {

@@ -51,6 +51,17 @@ TEST_F(AdminCallsTest, OnlyTheRightTokenIsLetIn) {
   EXPECT_EQ(with_header({"Basic " + token}), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(with_header({"Bearer wrong", "Bearer " + token}),
             grpc::StatusCode::UNAUTHENTICATED);
+
+  subject().TakeStats();
+  for (const char* refused : {"ListBreakers: UNAUTHENTICATED: no token",
+                              "ListBreakers: UNAUTHENTICATED: wrong token",
+                              "ForceMode: UNAUTHENTICATED: wrong token",
+                              "WatchBreakers: UNAUTHENTICATED: wrong token"}) {
+    EXPECT_THAT(subject().log(),
+                Contains(AllOf(HasSubstr("(unknown) (ipv4:127.0.0.1:"),
+                               HasSubstr(refused))));
+  }
+  EXPECT_THAT(subject().log(), Not(Contains(HasSubstr("hunter"))));
 }
 
 TEST_F(AdminCallsTest, WhoMayReadMayNotChange) {
@@ -69,8 +80,13 @@ TEST_F(AdminCallsTest, WhoMayReadMayNotChange) {
   EXPECT_TRUE(local_stub_->ListBreakers(With("").get(), {}, &response).ok());
   EXPECT_EQ(Get().mode(), pb::AUTO);
   subject().TakeStats();
-  EXPECT_THAT(subject().log(), Contains(AllOf(HasSubstr("(not let)"),
-                                              HasSubstr("ResetBreaker"))));
+  EXPECT_THAT(
+      subject().log(),
+      Contains(AllOf(HasSubstr("read token (ipv4:127.0.0.1:"),
+                     HasSubstr("ForceMode"), HasSubstr("PERMISSION_DENIED"))));
+  EXPECT_THAT(subject().log(), Contains(AllOf(HasSubstr("local (unix:"),
+                                              HasSubstr("ResetBreaker"),
+                                              HasSubstr("PERMISSION_DENIED"))));
 }
 
 TEST_F(AdminCallsTest, AForcedBreakerHoldsFromTheNextCallOn) {
@@ -115,6 +131,27 @@ TEST_F(AdminCallsTest, OversizedAndMalformedRequestsAreRefused) {
       stub_->ListBreakers(With(kReadToken).get(), list, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_LT(status.error_message().size(), 300u);
+  for (const char* target : {"", "a\nb", "a\x7f"}) {
+    pb::GetBreakerRequest get;
+    get.mutable_key()->set_target(target);
+    pb::GetBreakerResponse got;
+    EXPECT_EQ(stub_->GetBreaker(With(kReadToken).get(), get, &got).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << target;
+  }
+  for (const char* method : {"Get", "/a.B", "/a.B/*", "/a.B/C/D"}) {
+    pb::ForceModeRequest force;
+    *force.mutable_key() = Key();
+    force.mutable_key()->set_method(method);
+    force.set_mode(pb::FORCED_OPEN);
+    force.set_reason("test");
+    pb::ForceModeResponse forced;
+    EXPECT_EQ(
+        stub_->ForceMode(With(kChangeToken).get(), force, &forced).error_code(),
+        grpc::StatusCode::INVALID_ARGUMENT)
+        << method;
+  }
+  EXPECT_EQ(StatsOf(20).failed, 0);
   pb::WatchBreakersRequest watch;
   watch.mutable_heartbeat()->set_nanos(1);
   const auto context = With(kReadToken);

@@ -38,9 +38,10 @@ class Watcher : public grpc::ClientReadReactor<pb::WatchBreakersResponse> {
     std::lock_guard<std::mutex> lock(mu_);
     return done_;
   }
-  grpc::StatusCode code() const {
+  grpc::StatusCode code() const { return status().error_code(); }
+  grpc::Status status() const {
     std::lock_guard<std::mutex> lock(mu_);
-    return status_.error_code();
+    return status_;
   }
   int transitions() const { return transitions_; }
   std::uint64_t missed() const { return missed_; }
@@ -164,7 +165,9 @@ TEST_F(WatchersTest, WhoDoesNotReadCostsLittleAndIsEnded) {
   for (const auto& watcher : silent) watcher->Read();
   WaitForAll(silent, "the end", [](const Watcher& w) { return w.done(); });
   for (const auto& watcher : silent) {
-    EXPECT_EQ(watcher->code(), grpc::StatusCode::CANCELLED);
+    EXPECT_EQ(watcher->code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+        << watcher->status().error_message();
+    EXPECT_EQ(watcher->status().error_message(), "the watcher doesn't read");
     EXPECT_LT(watcher->transitions(), kTransitions);
   }
   EXPECT_FALSE(attentive.done());
