@@ -67,6 +67,13 @@ bool FallbackRun::Ask(std::size_t index) {
   asked.reset();  // before the lock: it may be the last one, and decline
 
   const bool no_time = call->deadline.Expired(plan_->session.clock->Now());
+  if (!no_time) {
+    {
+      CallLock lock(&mu_);
+      if (phase_ == Phase::kAnswered) return true;
+    }
+    owner_->OnFallbackSlow();  // still there: nobody goes on before kWaiting
+  }
   CallLock lock(&mu_);
   if (phase_ == Phase::kAnswered) return true;
   if (no_time || cancelled_) {
