@@ -177,7 +177,7 @@ class ClientProcess {
 // GRPC_RESILIENCE_QUEUE_KILLS=200 for the large form.
 int Kills() {
   const char* const text = std::getenv("GRPC_RESILIENCE_QUEUE_KILLS");
-  return text != nullptr ? std::atoi(text) : 20;
+  return text != nullptr ? std::atoi(text) : 60;
 }
 
 class FallbackQueueCrashTest : public testing::Test {
@@ -233,7 +233,7 @@ TEST_F(FallbackQueueCrashTest, NothingAcknowledgedIsLost) {
         {file_.path(), target(), "r" + std::to_string(round) + "-", "100000"});
     // Most are killed at their work, some while they start.
     if (round % 5 != 0) client.AwaitOutput();
-    const int most = round % 5 != 0 ? 120 : 400;
+    const int most = round % 5 != 0 ? 60 : 200;
     const auto time = std::uniform_int_distribution<int>(0, most)(random);
     std::this_thread::sleep_for(milliseconds(time));
     client.Kill();
