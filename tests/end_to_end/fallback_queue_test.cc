@@ -262,6 +262,40 @@ TEST_P(QueueDeliveryTest, ThroughTheBreaker) {
   EXPECT_EQ(Hits(request).count(), 2);
 }
 
+/// Takes its time for a lease.
+class SlowLeaseStore : public SqliteQueueStore {
+ public:
+  SlowLeaseStore(const std::string& path, milliseconds time)
+      : SqliteQueueStore(path), time_(time) {}
+  absl::StatusOr<std::vector<QueueEntry>> Lease(std::string_view target,
+                                                std::string_view owner,
+                                                WallTime now, WallTime until,
+                                                int most) override {
+    std::this_thread::sleep_for(time_);
+    return SqliteQueueStore::Lease(target, owner, now, until, most);
+  }
+
+ private:
+  const milliseconds time_;
+};
+
+// The server hears of what is left of the lease, so that it never outlasts that.
+TEST_P(QueueDeliveryTest, DeadlineIsTheLeases) {
+  CallQueueOptions options = QuickOptions();
+  options.delivery_timeout = seconds(10);
+  Use(options, std::make_shared<SlowLeaseStore>(file_.path(), seconds(1)));
+  const EchoRequest request = FailingRequest(1);
+  EchoResponse response;
+  ASSERT_TRUE(Call(request, &response).status.ok());
+  Deliver();
+  WaitUntil([&] { return queue_->stats().delivered == 1; }, "delivered");
+  const HitsResponse hits = Hits(request);
+  ASSERT_EQ(hits.count(), 2);
+  // grpc-timeout is rounded up by as much as 1 %.
+  EXPECT_LE(hits.hits(1).time_left_ms(), 9000 * 1.01);
+  EXPECT_GT(hits.hits(1).time_left_ms(), 5000);
+}
+
 // A queue that ends while it delivers gives its leases back.
 TEST_P(QueueDeliveryTest, EndsWhileItDelivers) {
   Use();
