@@ -174,10 +174,10 @@ class ClientProcess {
   int output_ = -1;
 };
 
-// GRPC_RESILIENCE_QUEUE_KILLS=200 for the large form.
+// 20 s; GRPC_RESILIENCE_QUEUE_KILLS is for more, or fewer.
 int Kills() {
   const char* const text = std::getenv("GRPC_RESILIENCE_QUEUE_KILLS");
-  return text != nullptr ? std::atoi(text) : 60;
+  return text != nullptr ? std::atoi(text) : 200;
 }
 
 class FallbackQueueCrashTest : public testing::Test {

@@ -45,5 +45,26 @@ TEST(StaleCacheMemoryTest, StaysUnderItsCap) {
   }
 }
 
+// With a cap that has room for all of them.
+TEST(StaleCacheMemoryTest, KeepsAllThatFit) {
+  const int values = Values();
+  StaleCacheOptions options;
+  options.max_bytes = static_cast<std::size_t>(values) * 320;
+  const std::int64_t before = BytesTaken();
+  ResetMostBytesTaken();
+  StaleCache cache(options);
+  for (int i = 0; i < values; ++i) {
+    const auto call = MakeCall("request number " + std::to_string(i));
+    cache.OnResponse(*call, std::string(20, 'x'), kStart);
+  }
+  const auto most = static_cast<double>(MostBytesTaken() - before);
+  const auto cap = static_cast<double>(options.max_bytes);
+  std::printf("%d values kept: cap %.1f MB, most in use %.1f MB\n", values,
+              cap / 1e6, most / 1e6);
+  EXPECT_EQ(cache.stats().values, static_cast<std::size_t>(values));
+  EXPECT_EQ(cache.stats().evictions, 0u);
+  EXPECT_LE(most, cap);
+}
+
 }  // namespace
 }  // namespace grpc_resilience::test
