@@ -6,6 +6,7 @@
 #include "grpc_resilience/prometheus_observer.h"
 #include "prometheus/sample_reader.h"
 #include "support/end_to_end_test.h"
+#include "support/scripted_fallback.h"
 
 namespace grpc_resilience::test {
 namespace {
@@ -89,6 +90,32 @@ TEST_P(MetricsTest, ARejectionIsCountedOnce) {
                        {{"target", backend().target()}, {"state", "open"}}),
             1);
   EXPECT_EQ(scrape.Sum(kBreakerStateMetric), 1);
+}
+
+// I02
+TEST_P(MetricsTest, ACallAnsweredByAFallbackCountsAsFailed) {
+  Config config = RetryConfig(1);
+  config.DefaultTarget().breaker.mode = BreakerMode::kEnabled;
+  config.DefaultTarget().breaker.consecutive_failures = 1;
+  config.DefaultTarget().breaker.open_duration = std::chrono::minutes(10);
+  config.DefaultMethod().fallbacks = {ScriptedFallback::Declining(""),
+                                      ScriptedFallback::Answering("answer")};
+  const auto resilience = MakeResilience(std::move(config));
+  const auto observer = NewObserver(resilience);
+  const CallResult result =
+      Call(NewChannel(resilience), EchoMethod::kIdempotent, FailingRequest(-1));
+  EXPECT_TRUE(result.status.ok()) << result.status.error_message();
+  EXPECT_EQ(resilience->FindBreaker(backend().target())->state, State::kOpen);
+  WaitUntil([&] { return Scrape(*observer).Sum(kCallsMetric, Labels()) == 1; },
+            "the call is counted");
+
+  const Scrape scrape(*observer);
+  EXPECT_EQ(scrape.Sum(kCallsMetric, Labels("UNAVAILABLE")), 1);
+  LabelValues fallbacks = Labels();
+  fallbacks["result"] = "answered";
+  EXPECT_EQ(scrape.Sum(kFallbacksMetric, fallbacks), 1);
+  fallbacks["result"] = "failed";
+  EXPECT_EQ(scrape.Sum(kFallbacksMetric, fallbacks), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(, MetricsTest, AllWays(), WayName);
