@@ -6,8 +6,8 @@
 #
 #   grpc_resilience_add_tests(<name> [BY_FILE] LABELS <label>... [TIMEOUT <seconds>]
 #     SOURCES <file>... LINKS <target>...)
-#     One program of all files; *_allocation_test.cc, which replace operator new,
-#     become one program each. Target tests_<label> builds all with that label.
+#     One program of all files; *_allocation_test.cc, which count allocations
+#     (tests/support/allocation), become one program each. Target tests_<label> builds all with that label.
 #     BY_FILE: one ctest entry for each file instead of each case, and never two at a
 #     time: for cases that need a process of their own to talk to.
 
@@ -37,6 +37,7 @@ function(grpc_resilience_add_tests name)
       endif()
       cmake_path(GET source STEM stem)
       _grpc_resilience_test_program(${stem} "${source}")
+      target_link_libraries(${stem} PRIVATE grpc_resilience_counting_allocator)
     else()
       list(APPEND grouped "${source}")
     endif()

@@ -4,7 +4,8 @@
 #   examples/fallback.sh [SECONDS]
 #
 # Builds the library and the example in build/demo and runs it: SECONDS (3) for each of
-# the times in which the backend answers in 200 ms, hangs, fails, and has returned.
+# the times in which the backend answers in 200 ms, hangs (five times that), fails, and
+# has returned.
 # Ends with "shop: OK" and 0, or says which promise was broken and ends with 1.
 
 set -euo pipefail

@@ -1,7 +1,8 @@
 // A shop whose backend answers in 200 ms, then hangs, then fails, then returns; the
 // shop goes on selling.
 //
-//   fallback_shop [--seconds=N]     N for each of the four times; the default is 3
+//   fallback_shop [--seconds=N]     N for each of the four times, and five times that
+//                                   for the hang; the default is 3
 //
 //   catalogue   the last good page, marked with its age       (stale cache)
 //   shipping    a flat rate                                   (static response)
@@ -36,6 +37,12 @@ using grpc_resilience::MethodPolicy;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kDeadline = 500ms;
+// A payment may take longer: half of it is for writing to disk, which takes its time
+// on a busy machine.
+constexpr auto kPaymentDeadline = 4s;
+constexpr auto kTimeToQueue = kPaymentDeadline / 2;
+// The hang is as much longer than the other times.
+constexpr int kHangFactor = 5;
 
 double Seconds(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -75,7 +82,8 @@ class Shop {
     MethodPolicy& charge = config.Method("/shop.Payments/Charge");
     charge.retry.idempotency_key_header = "idempotency-key";
     charge.fallbacks = {queue_.AnswerWith(later)};
-    charge.fallback_rules.reserve = 150ms;  // to write to disk at the deadline
+    charge.fallback_rules.reserve = kTimeToQueue;
+    charge.fallback_rules.timeout = kTimeToQueue;
 
     auto resilience = grpc_resilience::Resilience::Create(std::move(config));
     if (!resilience.ok()) {
@@ -89,6 +97,8 @@ class Shop {
     catalogue_ = shop::Catalogue::NewStub(channel_);
     shipping_ = shop::Shipping::NewStub(channel_);
     payments_ = shop::Payments::NewStub(channel_);
+    // Not a part of the story.
+    channel_->WaitForConnected(std::chrono::system_clock::now() + 10s);
   }
 
   Visit ShowPage() {
@@ -120,7 +130,7 @@ class Shop {
 
   shop::Receipt::State Pay(const std::string& order) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    context.set_deadline(std::chrono::system_clock::now() + kPaymentDeadline);
     shop::ChargeRequest request;
     request.set_order(order);
     request.set_cents(1999);
@@ -161,11 +171,11 @@ class Story {
       std::printf(
           "%-8s pages  median  slowest  stale pages  flat rates  paid  later\n",
           "backend");
-      Phase(&shop, "answers", Health::kAnswers);
-      Phase(&shop, "hangs", Health::kHangs);
-      Phase(&shop, "fails", Health::kFails);
+      Phase(&shop, "answers", Health::kAnswers, seconds_);
+      Phase(&shop, "hangs", Health::kHangs, kHangFactor * seconds_);
+      Phase(&shop, "fails", Health::kFails, seconds_);
       const auto back = Clock::now();
-      Phase(&shop, "returns", Health::kAnswers);
+      Phase(&shop, "returns", Health::kAnswers, seconds_);
       fresh_after_ = first_fresh_ ? Seconds(*first_fresh_ - back) : 1e9;
       const auto limit = Clock::now() + 20s;
       while (shop.delivered() < later_ && Clock::now() < limit) {
@@ -178,7 +188,7 @@ class Story {
   }
 
  private:
-  void Phase(Shop* shop, const char* name, Health health) {
+  void Phase(Shop* shop, const char* name, Health health, double seconds) {
     backend_.Set(health);
     first_fresh_.reset();
     std::vector<double> times;
@@ -186,9 +196,8 @@ class Story {
     int flat = 0;
     int paid = 0;
     int later = 0;
-    const auto end =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                           std::chrono::duration<double>(seconds_));
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds));
     while (Clock::now() < end) {
       const Visit visit = shop->ShowPage();
       times.push_back(visit.seconds);

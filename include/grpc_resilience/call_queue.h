@@ -17,6 +17,15 @@
 // |   ABORTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED |                   |
 // | any other code                                          | dead letter           |
 // | the `max_deliveries`-th failure; `time_to_live` over    | dead letter           |
+//
+// What is being delivered is leased, so that no other process delivers it as well. A
+// queue that is destroyed gives its leases back. A killed process can't: what it was
+// delivering, at most `max_in_flight` entries, and what comes after them under their
+// ordering keys waits out the lease, `delivery_timeout` + 5 s; everything else goes on
+// at once. A lease isn't taken over sooner, though its owner may be known to be dead:
+// what that sent may still be under way in the server, up to the deadline that the
+// server was told. Leases go by the machine's clock; one that is set forward by more
+// than what is left of a lease ends it.
 
 #pragma once
 
@@ -51,7 +60,8 @@ struct CallQueueOptions {
   /// Default: 1 s, ×2, up to 5 min, jitter of ±20 %.
   BackoffPolicy backoff{std::chrono::seconds(1), std::chrono::minutes(5), 2.0,
                         Jitter::kRatio, 0.2};
-  /// Deadline of a delivery. Its lease lasts 5 s longer. Range: > 0. Default: 10 s.
+  /// Deadline of a delivery. Its lease lasts 5 s longer, also when the process is
+  /// killed meanwhile (see the top). Range: > 0. Default: 10 s.
   Duration delivery_timeout = std::chrono::seconds(10);
   /// How often the store is looked into without a cause. Range: > 0. Default: 1 s.
   Duration poll_interval = std::chrono::seconds(1);

@@ -8,20 +8,28 @@
 
 namespace grpc_resilience::internal {
 
-// What a reply stands on: one turn of the run.
+// What a reply stands on: one turn of the run. It doesn't keep the run, and with it
+// the call's policy, alive: a source may keep a reply for ever, and is a part of that
+// policy itself.
 class FallbackRun::Asked final : public FallbackReply::Taker {
  public:
-  Asked(std::shared_ptr<FallbackRun> run, std::size_t index)
+  Asked(std::weak_ptr<FallbackRun> run, std::size_t index)
       : run_(std::move(run)), index_(index) {}
-  ~Asked() override { run_->Take(index_, FallbackAnswer::Declined()); }
+  ~Asked() override { Pass(FallbackAnswer::Declined()); }
 
-  bool Take(FallbackAnswer answer) override {
-    return run_->Take(index_, std::move(answer));
+  bool Take(FallbackAnswer answer) override { return Pass(std::move(answer)); }
+  bool over() const override {
+    const std::shared_ptr<FallbackRun> run = run_.lock();
+    return run == nullptr || run->IsOver(index_);
   }
-  bool over() const override { return run_->IsOver(index_); }
 
  private:
-  const std::shared_ptr<FallbackRun> run_;
+  bool Pass(FallbackAnswer answer) {
+    const std::shared_ptr<FallbackRun> run = run_.lock();
+    return run != nullptr && run->Take(index_, std::move(answer));
+  }
+
+  const std::weak_ptr<FallbackRun> run_;
   const std::size_t index_;
 };
 
@@ -58,7 +66,7 @@ bool FallbackRun::AskFrom(std::size_t index) {
 bool FallbackRun::Ask(std::size_t index) {
   asked_at_ = plan_->session.clock->Now();
   const std::shared_ptr<const FailedCall> call = CallFor(asked_at_);
-  auto asked = std::make_shared<Asked>(shared_from_this(), index);
+  auto asked = std::make_shared<Asked>(weak_from_this(), index);
   try {
     plan_->fallback->sources()[index]->Start(call, FallbackReply(asked));
   } catch (...) {
@@ -67,6 +75,13 @@ bool FallbackRun::Ask(std::size_t index) {
   asked.reset();  // before the lock: it may be the last one, and decline
 
   const bool no_time = call->deadline.Expired(plan_->session.clock->Now());
+  if (!no_time) {
+    {
+      CallLock lock(&mu_);
+      if (phase_ == Phase::kAnswered) return true;
+    }
+    owner_->OnFallbackSlow();  // still there: nobody goes on before kWaiting
+  }
   CallLock lock(&mu_);
   if (phase_ == Phase::kAnswered) return true;
   if (no_time || cancelled_) {

@@ -32,6 +32,9 @@ class FallbackRun : public std::enable_shared_from_this<FallbackRun> {
  public:
   class Owner {
    public:
+    /// A source didn't answer at once and is about to be waited for; may come
+    /// again, with the next one. Cancel may be called from within.
+    virtual void OnFallbackSlow() = 0;
     /// On the thread that brought the last answer, once, if Start was false.
     virtual void OnFallbackOver() = 0;
 
@@ -47,8 +50,9 @@ class FallbackRun : public std::enable_shared_from_this<FallbackRun> {
   /// True: it is over already. False: the owner hears of it, and may have.
   bool Start() { return AskFrom(0); }
 
-  /// The caller cancelled: whoever is waited for is not any more. From within a
-  /// cancel pass: the owner hears of it on the timer's thread.
+  /// Nobody wants the answer any more: whoever is waited for is not any longer, and
+  /// nobody else is asked. Also from within a cancel pass: the owner hears of the end
+  /// on the timer's thread.
   void Cancel();
 
   /// Once it is over.

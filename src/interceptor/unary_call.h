@@ -121,6 +121,7 @@ class UnaryCall final : public grpc::experimental::Interceptor,
   bool MayFallBack(grpc::StatusCode code) const;
   /// False: they are at it, and OnFallbackOver comes.
   bool AskFallbacks();
+  void OnFallbackSlow() override { WatchParent(); }
   void OnFallbackOver() override;
   void UseFallback(FallbackRun* run);
   /// A call that succeeded; `attempt` is null for the caller's own.

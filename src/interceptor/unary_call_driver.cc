@@ -178,6 +178,7 @@ void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
   bool resume = false;
   bool deliver = false;
   Hedges* hedges = nullptr;
+  std::shared_ptr<FallbackRun> fallback_run;
   {
     CallLock lock(&mu_);
     if (before_delivery_ > 0) {
@@ -185,6 +186,7 @@ void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
       deliver = --before_delivery_ == 0;
     } else {
       parent_end_ = code;
+      fallback_run = fallback_run_;
       hedges = running_hedges_;
       // Still watching while the hedges hear of it.
       watching_parent_ = hedges != nullptr;
@@ -192,6 +194,8 @@ void UnaryCall::OnParentWatchDone(grpc::StatusCode code) {
       if (resume) waiting_ = false;
     }
   }
+  // Without hedges the call may be over by now, or be so soon.
+  if (fallback_run != nullptr) fallback_run->Cancel();
   if (hedges != nullptr) {
     hedges->OnParentEnd(code);
     CallLock lock(&mu_);

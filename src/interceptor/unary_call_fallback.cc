@@ -35,12 +35,13 @@ bool UnaryCall::AskFallbacks() {
   auto run =
       std::make_shared<FallbackRun>(plan_, std::move(call), overall_deadline_,
                                     static_cast<FallbackRun::Owner*>(this));
+  bool given_up = false;  // before the run could be found and cancelled
   {
     CallLock lock(&mu_);
-    // Cancelled before a cancel pass could find the run.
-    if (cancelled_.load(std::memory_order_relaxed)) run->Cancel();
+    given_up = cancelled_.load(std::memory_order_relaxed) || parent_end_;
     fallback_run_ = run;
   }
+  if (given_up) run->Cancel();
   if (!run->Start()) return false;  // the call may be over
   UseFallback(run.get());
   return true;
@@ -58,7 +59,12 @@ void UnaryCall::OnFallbackOver() {
 
 void UnaryCall::UseFallback(FallbackRun* run) {
   FallbackOutcome outcome = std::move(run->outcome());
-  if (!outcome.answer && cancelled_.load(std::memory_order_acquire)) {
+  bool cancelled = cancelled_.load(std::memory_order_acquire);
+  {
+    CallLock lock(&mu_);
+    cancelled = cancelled || parent_end_ == grpc::StatusCode::CANCELLED;
+  }
+  if (!outcome.answer && cancelled) {
     result_.OverrideStatus(
         grpc::Status(grpc::StatusCode::CANCELLED, "call cancelled"));
   }

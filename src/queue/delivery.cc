@@ -31,10 +31,8 @@ DeliveryResult JudgeDelivery(grpc::StatusCode code, bool rejected_by_breaker) {
   }
 }
 
-void Delivery::Start(Duration timeout, std::function<void()> done) {
-  context_.set_deadline(
-      std::chrono::system_clock::now() +
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout));
+void Delivery::Start(WallTime deadline, std::function<void()> done) {
+  context_.set_deadline(std::chrono::system_clock::time_point(deadline));
   for (const auto& [key, value] : entry_.metadata) {
     context_.AddMetadata(key, value);
   }

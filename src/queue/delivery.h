@@ -31,7 +31,7 @@ class Delivery {
   Delivery& operator=(const Delivery&) = delete;
 
   /// `done` runs on a thread of gRPC's.
-  void Start(Duration timeout, std::function<void()> done);
+  void Start(WallTime deadline, std::function<void()> done);
   void Cancel() { context_.TryCancel(); }
 
   const QueueEntry& entry() const { return entry_; }

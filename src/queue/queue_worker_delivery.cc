@@ -61,6 +61,9 @@ void QueueWorker::StartDeliveries() {
 void QueueWorker::Deliver(QueueEntry entry,
                           const std::shared_ptr<grpc::Channel>& channel) {
   const std::int64_t id = entry.id;
+  // By the lease, not from now: a file that was locked for long, or a process that
+  // was stopped, has used up some of it.
+  const WallTime deadline = entry.leased_until - kLeaseBeyondTimeout;
   const auto delivery = std::make_shared<Delivery>(std::move(entry), channel);
   bool stopping = false;
   {
@@ -69,7 +72,7 @@ void QueueWorker::Deliver(QueueEntry entry,
     stopping = stopping_;
   }
   if (stopping) delivery->Cancel();
-  delivery->Start(options_.delivery_timeout, [this, id] {
+  delivery->Start(deadline, [this, id] {
     absl::MutexLock lock(&mu_);
     const auto found = under_way_.find(id);
     ended_.push_back(std::move(found->second));

@@ -1,5 +1,6 @@
-// Counts what the process allocates. Linked into bench_allocations and
-// bench_breaker only.
+// Counts what the process allocates, C code's share too; the tests' own
+// (tests/support/allocation) counts operator new by thread and by bytes. Linked into
+// bench_allocations and bench_breaker only.
 
 #pragma once
 

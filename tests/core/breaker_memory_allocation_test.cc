@@ -3,57 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <new>
 #include <string>
 
 #include "grpc_resilience/breaker_registry.h"
 #include "grpc_resilience/testing/fake_clock.h"
 #include "grpc_resilience/testing/fixed_random.h"
-
-namespace {
-
-std::int64_t asked_for = 0;  // in bytes, less what was given back
-std::int64_t in_chunks = 0;  // the same with what malloc adds
-
-constexpr std::size_t kHeader = 16;  // before each block: its size
-constexpr std::int64_t kChunkHeader = 8;
-
-void* Allocate(std::size_t size) {
-  void* const memory = std::malloc(size + kHeader);
-  if (memory == nullptr) throw std::bad_alloc();
-  *static_cast<std::size_t*>(memory) = size;
-  asked_for += static_cast<std::int64_t>(size);
-  // glibc: whole multiples of 16, 8 of them its own, 32 at least.
-  in_chunks += std::max<std::int64_t>(
-      32, (static_cast<std::int64_t>(size) + kChunkHeader + 15) / 16 * 16);
-  return static_cast<char*>(memory) + kHeader;
-}
-
-void Free(void* p) {
-  if (p == nullptr) return;
-  void* const memory = static_cast<char*>(p) - kHeader;
-  const auto size =
-      static_cast<std::int64_t>(*static_cast<std::size_t*>(memory));
-  asked_for -= size;
-  in_chunks -= std::max<std::int64_t>(32, (size + kChunkHeader + 15) / 16 * 16);
-  std::free(memory);
-}
-
-}  // namespace
-
-// Never inlined: GCC takes an inlined half of such a pair for a mismatch.
-#define NEVER_INLINED __attribute__((noinline))
-
-NEVER_INLINED void* operator new(std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new[](std::size_t size) { return Allocate(size); }
-NEVER_INLINED void operator delete(void* p) noexcept { Free(p); }
-NEVER_INLINED void operator delete[](void* p) noexcept { Free(p); }
-NEVER_INLINED void operator delete(void* p, std::size_t) noexcept { Free(p); }
-NEVER_INLINED void operator delete[](void* p, std::size_t) noexcept { Free(p); }
+#include "support/allocation/counting_allocator.h"
 
 namespace grpc_resilience {
 namespace {
@@ -67,8 +24,8 @@ class BreakerMemoryTest : public ::testing::Test {
 
   /// Bytes per target of a registry of very many that were called once each.
   double BytesPerTarget(Outcome outcome) {
-    const std::int64_t asked_before = asked_for;
-    const std::int64_t chunks_before = in_chunks;
+    const std::int64_t asked_before = test::BytesAskedFor();
+    const std::int64_t chunks_before = test::BytesTaken();
     BreakerRegistry registry(Defaults, {2 * kTargets}, clock_, random_,
                              nullptr);
     for (int i = 0; i < kTargets; ++i) {
@@ -79,8 +36,10 @@ class BreakerMemoryTest : public ::testing::Test {
           ->TryAcquire()
           ->Record(outcome);
     }
-    const double asked = static_cast<double>(asked_for - asked_before);
-    const double chunks = static_cast<double>(in_chunks - chunks_before);
+    const double asked =
+        static_cast<double>(test::BytesAskedFor() - asked_before);
+    const double chunks =
+        static_cast<double>(test::BytesTaken() - chunks_before);
     std::cout << "bytes per target: " << asked / kTargets << " asked for, "
               << chunks / kTargets << " with what malloc adds\n";
     RecordProperty("bytes_per_target", std::to_string(asked / kTargets));

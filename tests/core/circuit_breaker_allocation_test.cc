@@ -2,54 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 #include <optional>
 
 #include "grpc_resilience/circuit_breaker.h"
 #include "grpc_resilience/testing/fake_clock.h"
 #include "grpc_resilience/testing/fixed_random.h"
-
-namespace {
-
-thread_local int allocations = 0;
-
-void* Allocate(std::size_t size, std::size_t alignment = 16) {
-  ++allocations;
-  const std::size_t rounded = (size / alignment + 1) * alignment;
-  void* const memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Never inlined: GCC takes an inlined half of such a pair for a mismatch.
-#define NEVER_INLINED __attribute__((noinline))
-
-NEVER_INLINED void* operator new(std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new[](std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new(std::size_t size, std::align_val_t align) {
-  return Allocate(size, static_cast<std::size_t>(align));
-}
-NEVER_INLINED void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete(void* p, std::size_t,
-                                   std::align_val_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete(void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete[](void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
+#include "support/allocation/counting_allocator.h"
 
 namespace grpc_resilience {
 namespace {
+
+using test::AllocationsOfThisThread;
 
 /// Fails the test when it is read.
 class ForbiddenClock : public Clock {
@@ -64,13 +28,13 @@ class ForbiddenClock : public Clock {
 class CircuitBreakerAllocationTest : public ::testing::Test {
  protected:
   /// Allocations of 1,000 calls with that outcome.
-  int AllocationsOf(CircuitBreaker& breaker, Outcome outcome) {
-    const int before = allocations;
+  std::int64_t AllocationsOf(CircuitBreaker& breaker, Outcome outcome) {
+    const std::int64_t before = AllocationsOfThisThread();
     for (int i = 0; i < 1000; ++i) {
       std::optional<Permit> permit = breaker.TryAcquire();
       if (permit) permit->Record(outcome, StatusCode::UNAVAILABLE, "refused");
     }
-    return allocations - before;
+    return AllocationsOfThisThread() - before;
   }
 
   ForbiddenClock clock_;
@@ -78,10 +42,10 @@ class CircuitBreakerAllocationTest : public ::testing::Test {
 };
 
 TEST_F(CircuitBreakerAllocationTest, CountingWorks) {
-  const int before = allocations;
+  const std::int64_t before = AllocationsOfThisThread();
   int* volatile kept = new int(1);  // volatile: or the pair may be left out
   delete kept;
-  EXPECT_EQ(allocations - before, 1);
+  EXPECT_EQ(AllocationsOfThisThread() - before, 1);
 }
 
 TEST_F(CircuitBreakerAllocationTest,
@@ -106,12 +70,12 @@ TEST_F(CircuitBreakerAllocationTest, FailuresThatDoNotOpenAllocateNothing) {
   CircuitBreaker breaker({"a", ""}, {}, {true, 1000, 1.0}, clock_, random_,
                          nullptr);
   clock_.forbidden = true;
-  const int before = allocations;
+  const std::int64_t before = AllocationsOfThisThread();
   for (int i = 0; i < 999; ++i) {
     breaker.TryAcquire()->Record(Outcome::kFailure, StatusCode::UNAVAILABLE,
                                  "refused");
   }
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(AllocationsOfThisThread() - before, 0);
   EXPECT_EQ(breaker.state(), State::kClosed);
   clock_.forbidden = false;
 }
@@ -128,9 +92,9 @@ TEST_F(CircuitBreakerAllocationTest, OnlyTheFirstCallOfARateRuleAllocates) {
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 2);  // and its window
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kSuccess), 0);
     EXPECT_EQ(AllocationsOf(breaker, Outcome::kIgnored), 0);
-    const int before = allocations;
+    const std::int64_t before = AllocationsOfThisThread();
     for (int i = 0; i < 5; ++i) breaker.TryAcquire()->Record(Outcome::kFailure);
-    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(AllocationsOfThisThread() - before, 0);
     EXPECT_EQ(breaker.state(), State::kClosed);
   }
 }

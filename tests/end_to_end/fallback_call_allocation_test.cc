@@ -1,39 +1,12 @@
 // A method without fallbacks pays nothing for those of others. Counts what the calling
 // thread allocates, so it is a program of its own.
 
+#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "support/allocation/counting_allocator.h"
 #include "support/end_to_end_test.h"
 #include "support/scripted_fallback.h"
-
-namespace {
-
-thread_local std::int64_t allocations = 0;
-
-void* Allocate(std::size_t size) {
-  ++allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Never inlined: GCC takes an inlined half of such a pair for a mismatch.
-#define NEVER_INLINED __attribute__((noinline))
-
-NEVER_INLINED void* operator new(std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new[](std::size_t size) { return Allocate(size); }
-NEVER_INLINED void operator delete(void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete[](void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
 
 namespace grpc_resilience::test {
 namespace {
@@ -49,10 +22,10 @@ class FallbackCallAllocationTest : public EndToEndTest {
     std::int64_t least = 1000000;
     for (int i = 0; i < 50; ++i) {
       grpc::ClientContext context;
-      const std::int64_t before = allocations;
+      const std::int64_t before = AllocationsOfThisThread();
       const grpc::Status status =
           stub->Idempotent(&context, request, &response);
-      const std::int64_t made = allocations - before;
+      const std::int64_t made = AllocationsOfThisThread() - before;
       EXPECT_TRUE(status.ok());
       least = std::min(least, made);
     }

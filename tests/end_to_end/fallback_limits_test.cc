@@ -82,6 +82,22 @@ TEST_P(FallbackLimitsTest, StaysTheCallersOwnCall) {
             Call(without, EchoMethod::kIdempotent, NewRequest()).peer);
 }
 
+// A source that keeps its reply for ever goes with the channel all the same.
+TEST_P(FallbackLimitsTest, AKeptReplyKeepsNothing) {
+  std::weak_ptr<ScriptedFallback> source;
+  {
+    const auto silent = ScriptedFallback::Silent();
+    source = silent;
+    Config config = RetryConfig();
+    config.DefaultMethod().fallbacks = {silent};
+    config.DefaultMethod().fallback_rules.timeout = milliseconds(20);
+    const CallResult result = Call(NewChannel(std::move(config)),
+                                   EchoMethod::kIdempotent, FailingRequest(-1));
+    EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
+  }
+  WaitUntil([&] { return source.expired(); }, "the source has gone");
+}
+
 INSTANTIATE_TEST_SUITE_P(, FallbackLimitsTest, AllCallStyles(), CallStyleName);
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <map>
@@ -38,6 +39,7 @@ class IdempotentService : public Echo::Service {
     {
       const std::lock_guard<std::mutex> lock(mu_);
       ++arrivals_;
+      arrived_[key].push_back(std::chrono::steady_clock::now());
       peers_.insert(context->peer());
       if (!running_.insert(key).second) ++concurrent_;
     }
@@ -68,6 +70,12 @@ class IdempotentService : public Echo::Service {
     }
     return true;
   }
+  /// Idempotency key -> when it arrived.
+  std::map<std::string, std::vector<std::chrono::steady_clock::time_point>>
+  arrived() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return arrived_;
+  }
   int arrivals() const { return Get(arrivals_); }
   int repeated() const { return Get(repeated_); }
   int concurrent() const { return Get(concurrent_); }
@@ -93,6 +101,8 @@ class IdempotentService : public Echo::Service {
   std::set<std::string> seen_;
   std::set<std::string> running_;
   std::set<std::string> peers_;
+  std::map<std::string, std::vector<std::chrono::steady_clock::time_point>>
+      arrived_;
   int arrivals_ = 0;
   int repeated_ = 0;
   int concurrent_ = 0;
@@ -164,10 +174,10 @@ class ClientProcess {
   int output_ = -1;
 };
 
-// GRPC_RESILIENCE_QUEUE_KILLS=200 for the large form.
+// 20 s; GRPC_RESILIENCE_QUEUE_KILLS is for more, or fewer.
 int Kills() {
   const char* const text = std::getenv("GRPC_RESILIENCE_QUEUE_KILLS");
-  return text != nullptr ? std::atoi(text) : 20;
+  return text != nullptr ? std::atoi(text) : 200;
 }
 
 class FallbackQueueCrashTest : public testing::Test {
@@ -183,6 +193,25 @@ class FallbackQueueCrashTest : public testing::Test {
     server_->Shutdown(std::chrono::system_clock::now());
   }
   std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+  /// Entries that are due, with the idempotency keys key0, key1, …
+  void Queue(int entries) {
+    SqliteQueueStore store(file_.path());
+    std::vector<QueuedRequest> requests;
+    const auto now = std::chrono::time_point_cast<milliseconds>(
+        std::chrono::system_clock::now());
+    for (int i = 0; i < entries; ++i) {
+      EchoRequest request;
+      request.set_key(std::to_string(i));
+      QueuedRequest& queued = requests.emplace_back();
+      queued.target = target();
+      queued.method = MethodName(EchoMethod::kIdempotent);
+      queued.request = request.SerializeAsString();
+      queued.metadata = {{"idempotency-key", "key" + std::to_string(i)}};
+      queued.queued = now;
+      queued.expires = now + std::chrono::hours(1);
+    }
+    ASSERT_TRUE(store.Put(requests).ok());
+  }
 
   const Watchdog watchdog_;
   QueueFile file_;
@@ -204,7 +233,7 @@ TEST_F(FallbackQueueCrashTest, NothingAcknowledgedIsLost) {
         {file_.path(), target(), "r" + std::to_string(round) + "-", "100000"});
     // Most are killed at their work, some while they start.
     if (round % 5 != 0) client.AwaitOutput();
-    const int most = round % 5 != 0 ? 120 : 400;
+    const int most = round % 5 != 0 ? 60 : 200;
     const auto time = std::uniform_int_distribution<int>(0, most)(random);
     std::this_thread::sleep_for(milliseconds(time));
     client.Kill();
@@ -238,22 +267,7 @@ TEST_F(FallbackQueueCrashTest, NothingAcknowledgedIsLost) {
 
 TEST_F(FallbackQueueCrashTest, TwoProcessesDeliverNothingTwice) {
   constexpr int kEntries = 200;
-  SqliteQueueStore store(file_.path());
-  std::vector<QueuedRequest> requests;
-  const auto now = std::chrono::time_point_cast<milliseconds>(
-      std::chrono::system_clock::now());
-  for (int i = 0; i < kEntries; ++i) {
-    EchoRequest request;
-    request.set_key(std::to_string(i));
-    QueuedRequest& queued = requests.emplace_back();
-    queued.target = target();
-    queued.method = MethodName(EchoMethod::kIdempotent);
-    queued.request = request.SerializeAsString();
-    queued.metadata = {{"idempotency-key", "key" + std::to_string(i)}};
-    queued.queued = now;
-    queued.expires = now + std::chrono::hours(1);
-  }
-  ASSERT_TRUE(store.Put(requests).ok());
+  Queue(kEntries);
   service_.SetWork(20);
   ClientProcess one({file_.path(), target(), "-", "0"});
   ClientProcess two({file_.path(), target(), "-", "0"});
@@ -264,6 +278,45 @@ TEST_F(FallbackQueueCrashTest, TwoProcessesDeliverNothingTwice) {
   EXPECT_EQ(service_.concurrent(), 0);
   std::printf("%d entries, %d arrivals from %d processes\n", kEntries,
               service_.arrivals(), service_.peers());
+}
+
+// What a killed process was delivering waits out its lease, because the server may
+// still be at work on it; everything else goes on at once.
+TEST_F(FallbackQueueCrashTest, OnlyWhatWasUnderWayWaitsForItsLease) {
+  constexpr int kEntries = 20;
+  constexpr double kLeaseMs = 6000;  // queue_client: delivery_timeout + 5 s
+  Queue(kEntries);
+  service_.SetWork(800);
+  const auto leased_after = std::chrono::steady_clock::now();
+  {
+    ClientProcess client({file_.path(), target(), "-", "0"});
+    WaitUntil([&] { return service_.arrivals() == 4; }, "four under way");
+    client.Kill();
+  }
+  service_.SetWork(0);
+  const auto restarted = std::chrono::steady_clock::now();
+  ClientProcess client({file_.path(), target(), "-", "0"});
+  EXPECT_EQ(client.Wait(), 0);
+  int waited = 0;
+  double last_of_the_others = 0;
+  for (const auto& [key, times] : service_.arrived()) {
+    if (times.front() >= restarted) {
+      last_of_the_others =
+          std::max(last_of_the_others, Milliseconds(times.back() - restarted));
+      EXPECT_EQ(times.size(), 1u) << key;
+      continue;
+    }
+    ++waited;
+    ASSERT_EQ(times.size(), 2u) << key;
+    EXPECT_GE(Milliseconds(times.back() - leased_after), kLeaseMs) << key;
+  }
+  EXPECT_EQ(waited, 4);
+  EXPECT_LT(last_of_the_others, 2000 * TimeFactor());
+  EXPECT_EQ(service_.effects(), kEntries);
+  EXPECT_EQ(service_.concurrent(), 0);
+  std::printf(
+      "%d entries of a killed process waited; the others took %.0f ms\n",
+      waited, last_of_the_others);
 }
 
 }  // namespace

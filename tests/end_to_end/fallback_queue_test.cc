@@ -1,7 +1,8 @@
 // Requests that are queued while the backend fails, and delivered later.
 
-#include <fstream>
+#include <atomic>
 
+#include "absl/synchronization/notification.h"
 #include "grpc_resilience/call_queue.h"
 #include "grpc_resilience/sqlite_queue_store.h"
 #include "queue/queue_file.h"
@@ -36,18 +37,47 @@ CallQueueOptions QuickOptions() {
   return options;
 }
 
+/// Puts nothing before it is told to go on.
+class HangingStore : public SqliteQueueStore {
+ public:
+  explicit HangingStore(const std::string& path) : SqliteQueueStore(path) {}
+  ~HangingStore() override { GoOn(); }
+
+  absl::StatusOr<Ids> Put(const std::vector<QueuedRequest>& requests) override {
+    may_go_on_.WaitForNotification();
+    return SqliteQueueStore::Put(requests);
+  }
+  absl::Status Withdraw(const Ids& ids) override {
+    absl::Status status = SqliteQueueStore::Withdraw(ids);
+    withdrawn_ += static_cast<int>(ids.size());
+    return status;
+  }
+  void GoOn() {
+    if (!may_go_on_.HasBeenNotified()) may_go_on_.Notify();
+  }
+  int withdrawn() const { return withdrawn_; }
+
+ private:
+  absl::Notification may_go_on_;
+  std::atomic<int> withdrawn_{0};
+};
+
 class FallbackQueueTest : public StyleTest {
  protected:
   ~FallbackQueueTest() override { backend().SetGlobalFault(GlobalFault::NONE); }
 
   void Use(CallQueueOptions options, const std::string& path) {
-    store_ = std::make_shared<SqliteQueueStore>(path);
+    Use(std::move(options), std::make_shared<SqliteQueueStore>(path));
+  }
+  void Use(CallQueueOptions options, std::shared_ptr<SqliteQueueStore> store,
+           Duration timeout = seconds(20)) {
+    store_ = std::move(store);
     queue_ = std::make_unique<CallQueue>(store_, std::move(options));
     Config config = RetryConfig(1);
     MethodPolicy& method = config.DefaultMethod();
     method.retry.idempotency_key_header = kKeyHeader;
     method.fallbacks = {queue_->AnswerWith(Later())};
-    method.fallback_rules.timeout = seconds(20);
+    method.fallback_rules.timeout = timeout;
     channel_ = NewChannel(std::move(config));
   }
   void Use(CallQueueOptions options = QuickOptions()) {
@@ -113,6 +143,24 @@ TEST_P(FallbackQueueTest, AStoreInTrouble) {
 
 // A store that hangs costs a caller no more than the time of a fallback, and what he
 // wasn't told of isn't queued.
+TEST_P(FallbackQueueTest, AStoreThatHangs) {
+  const auto store = std::make_shared<HangingStore>(file_.path());
+  Use(QuickOptions(), store, milliseconds(100));
+  EchoResponse response;
+  const CallResult result = Call(FailingRequest(-1), &response);
+  EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(result.status.error_message(), "hit 1 failed");
+  EXPECT_THAT(result.Trailing("grpc-resilience-fallback"), IsEmpty());
+  EXPECT_THAT(result.Trailing("grpc-resilience-fallback-declined"),
+              ElementsAre("queue: took too long"));
+  EXPECT_LT(Milliseconds(result.elapsed), 200 * TimeFactor());
+  EXPECT_EQ(store_->Count()->waiting, 0);
+  store->GoOn();
+  WaitUntil([&] { return store->withdrawn() == 1; }, "it is taken back");
+  EXPECT_EQ(store_->Count()->waiting, 0);
+  WaitUntil([&] { return queue_->stats().queued == 0; }, "nothing is queued");
+}
+
 TEST_P(FallbackQueueTest, AFullQueue) {
   CallQueueOptions options = QuickOptions();
   options.max_entries = 1;
@@ -154,7 +202,10 @@ TEST_P(QueueDeliveryTest, InTheOrderOfAKey) {
   for (int i = 0; i + 2 < 6; ++i) {
     const auto earlier = Hits(requests[i]).hits();
     const auto later = Hits(requests[i + 2]).hits();
-    EXPECT_LE(earlier.rbegin()->ended_ns(), later.rbegin()->arrived_ns());
+    // Not by the time at which the earlier one ended: its answer may be here before
+    // the server has noted that.
+    EXPECT_GE(later.rbegin()->arrived_ns() - earlier.rbegin()->arrived_ns(),
+              1e6 * (requests[i].script().delay_ms() - 1));
   }
 }
 
@@ -212,6 +263,40 @@ TEST_P(QueueDeliveryTest, ThroughTheBreaker) {
   ASSERT_TRUE(resilience->ResetBreaker(backend().target()).ok());
   WaitUntil([&] { return queue_->stats().delivered == 1; }, "delivered");
   EXPECT_EQ(Hits(request).count(), 2);
+}
+
+/// Takes its time for a lease.
+class SlowLeaseStore : public SqliteQueueStore {
+ public:
+  SlowLeaseStore(const std::string& path, milliseconds time)
+      : SqliteQueueStore(path), time_(time) {}
+  absl::StatusOr<std::vector<QueueEntry>> Lease(std::string_view target,
+                                                std::string_view owner,
+                                                WallTime now, WallTime until,
+                                                int most) override {
+    std::this_thread::sleep_for(time_);
+    return SqliteQueueStore::Lease(target, owner, now, until, most);
+  }
+
+ private:
+  const milliseconds time_;
+};
+
+// The server hears of what is left of the lease, so that it never outlasts that.
+TEST_P(QueueDeliveryTest, DeadlineIsTheLeases) {
+  CallQueueOptions options = QuickOptions();
+  options.delivery_timeout = seconds(10);
+  Use(options, std::make_shared<SlowLeaseStore>(file_.path(), seconds(1)));
+  const EchoRequest request = FailingRequest(1);
+  EchoResponse response;
+  ASSERT_TRUE(Call(request, &response).status.ok());
+  Deliver();
+  WaitUntil([&] { return queue_->stats().delivered == 1; }, "delivered");
+  const HitsResponse hits = Hits(request);
+  ASSERT_EQ(hits.count(), 2);
+  // grpc-timeout is rounded up by as much as 1 %.
+  EXPECT_LE(hits.hits(1).time_left_ms(), 9000 * 1.01);
+  EXPECT_GT(hits.hits(1).time_left_ms(), 5000);
 }
 
 // A queue that ends while it delivers gives its leases back.

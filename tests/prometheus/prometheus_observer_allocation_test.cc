@@ -2,48 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 
 #include "prometheus/observer_test.h"
-
-namespace {
-
-thread_local int allocations = 0;
-
-void* Allocate(std::size_t size, std::size_t alignment = 16) {
-  ++allocations;
-  const std::size_t rounded = (size / alignment + 1) * alignment;
-  void* const memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Never inlined: GCC takes an inlined half of such a pair for a mismatch.
-#define NEVER_INLINED __attribute__((noinline))
-
-NEVER_INLINED void* operator new(std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new[](std::size_t size) { return Allocate(size); }
-NEVER_INLINED void* operator new(std::size_t size, std::align_val_t align) {
-  return Allocate(size, static_cast<std::size_t>(align));
-}
-NEVER_INLINED void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete(void* p, std::size_t,
-                                   std::align_val_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete(void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete[](void* p) noexcept { std::free(p); }
-NEVER_INLINED void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-NEVER_INLINED void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
+#include "support/allocation/counting_allocator.h"
 
 namespace grpc_resilience::test {
 namespace {
@@ -75,9 +37,9 @@ TEST_F(PrometheusObserverAllocationTest, CountingAllocatesNothing) {
   };
   count_all();  // may make series
   count("another target that is one too many:1", "/x/y");
-  const int before = allocations;
+  const std::int64_t before = AllocationsOfThisThread();
   count_all();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(AllocationsOfThisThread() - before, 0);
 }
 
 }  // namespace

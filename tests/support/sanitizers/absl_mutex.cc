@@ -35,6 +35,26 @@ Function Library(Function ours) {
   return ours;
 }
 
+// A condition as seen by whichever thread looks at it, which holds the mutex then: the
+// waiting one, or one that unlocks.
+class ShownCondition {
+ public:
+  ShownCondition(absl::Mutex* mutex, const absl::Condition& condition)
+      : mutex_(mutex), condition_(condition) {}
+  absl::Condition condition() const { return {&ShownCondition::Eval, this}; }
+
+ private:
+  static bool Eval(const ShownCondition* self) {
+    __tsan_acquire(self->mutex_);
+    const bool met = self->condition_.Eval();
+    __tsan_release(self->mutex_);
+    return met;
+  }
+
+  absl::Mutex* const mutex_;
+  const absl::Condition& condition_;
+};
+
 }  // namespace
 
 namespace absl {
@@ -73,29 +93,51 @@ void Mutex::ReaderUnlock() {
 
 void Mutex::LockWhen(const Condition& condition) {
   static const auto library = Library(&Mutex::LockWhen);
-  (this->*library)(condition);
+  const ShownCondition shown(this, condition);
+  (this->*library)(shown.condition());
   __tsan_acquire(this);
 }
 
 bool Mutex::LockWhenWithTimeout(const Condition& condition, Duration timeout) {
   static const auto library = Library(&Mutex::LockWhenWithTimeout);
-  const bool met = (this->*library)(condition, timeout);
+  const ShownCondition shown(this, condition);
+  const bool met = (this->*library)(shown.condition(), timeout);
   __tsan_acquire(this);
   return met;
 }
 
 bool Mutex::LockWhenWithDeadline(const Condition& condition, Time deadline) {
   static const auto library = Library(&Mutex::LockWhenWithDeadline);
-  const bool met = (this->*library)(condition, deadline);
+  const ShownCondition shown(this, condition);
+  const bool met = (this->*library)(shown.condition(), deadline);
   __tsan_acquire(this);
   return met;
 }
 
 void Mutex::Await(const Condition& condition) {
   static const auto library = Library(&Mutex::Await);
+  const ShownCondition shown(this, condition);
   __tsan_release(this);
-  (this->*library)(condition);
+  (this->*library)(shown.condition());
   __tsan_acquire(this);
+}
+
+bool Mutex::AwaitWithTimeout(const Condition& condition, Duration timeout) {
+  static const auto library = Library(&Mutex::AwaitWithTimeout);
+  const ShownCondition shown(this, condition);
+  __tsan_release(this);
+  const bool met = (this->*library)(shown.condition(), timeout);
+  __tsan_acquire(this);
+  return met;
+}
+
+bool Mutex::AwaitWithDeadline(const Condition& condition, Time deadline) {
+  static const auto library = Library(&Mutex::AwaitWithDeadline);
+  const ShownCondition shown(this, condition);
+  __tsan_release(this);
+  const bool met = (this->*library)(shown.condition(), deadline);
+  __tsan_acquire(this);
+  return met;
 }
 
 void CondVar::Wait(Mutex* mutex) {
