@@ -15,7 +15,7 @@
 namespace grpc_resilience::internal {
 namespace {
 
-constexpr Duration kFarewell = std::chrono::milliseconds(200);
+constexpr Duration kLongestDrain = std::chrono::milliseconds(200);
 
 // What can't be written is lost: there is nobody to tell.
 void WriteAll(int fd, const std::string& text) {
@@ -47,7 +47,7 @@ void BlockSignals() {
 LineLog::LineLog(int fd, std::size_t most)
     : queue_(std::make_shared<Queue>(fd, most)) {}
 
-LineLog::~LineLog() { queue_->Close(kFarewell); }
+LineLog::~LineLog() { queue_->Close(kLongestDrain); }
 
 void LineLog::Add(std::string line) const { queue_->Add(std::move(line)); }
 
