@@ -125,6 +125,8 @@ class BreakerMachine {
   void SetModeLocked(ModeOverride mode, TransitionReason reason,
                      std::string why, TimePoint now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::uint32_t MissingAfterForcedClosedLocked(BreakerWord word) const
+      ABSL_SHARED_LOCKS_REQUIRED(mu_);
   void EndModeLocked(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void KeepEventLocked(TransitionEvent event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -178,6 +178,7 @@ std::uint64_t BreakerMachine::MarkSlow(const Report& report) {
 }
 
 void BreakerMachine::RecordProbeLocked(const Report& report) {
+  round_.DropLost(clock_.Now(), rules().half_open_max_wait);
   if (!round_.Finish(report.admission.probe)) {
     return CountIgnored(IgnoredCause::kStale);
   }
