@@ -78,9 +78,10 @@ struct BreakerPolicy {
   /// once Permit::MarkSlow said so. A slow probe is a failed probe. Range: (0, 1].
   /// Default unset: no such rule.
   std::optional<double> slow_call_rate_threshold;
-  /// A call that takes this long or longer is slow. Range: > 0. Default unset: no
-  /// call is timed. Needed by slow_call_rate_threshold; without it slow calls are
-  /// only reported.
+  /// A call that takes this long or longer is slow. Range: > 0. Needed by
+  /// slow_call_rate_threshold; beside failure_rate_threshold alone slow calls are
+  /// only reported, and without one of these two rates no call is timed. Default
+  /// unset: no call is timed.
   std::optional<Duration> slow_call_duration;
   /// Opens on this many failures in a row, whatever time lies between;
   /// RESOURCE_EXHAUSTED neither counts nor ends the row. Range: [1, 1000000].
@@ -119,7 +120,9 @@ struct BreakerPolicy {
   /// long; sooner, it goes on growing. Range: ≥ 0; 0: every closing starts again.
   /// Default unset: as long as its last open time.
   std::optional<Duration> open_duration_reset_after;
-  /// Each open time is multiplied by 1 ± this. Range: [0, 1). Default unset:
+  /// Each open time is multiplied by 1 ± this, and is never longer than
+  /// max_open_duration: where that equals open_duration, as it does by default
+  /// from 5 s on, open times vary downwards only. Range: [0, 1). Default unset:
   /// 0.2, or 0 when open_duration is set.
   std::optional<double> open_duration_jitter;
   /// Ready for a probe after this many rejected calls (and at least 80 ms), so
@@ -130,7 +133,8 @@ struct BreakerPolicy {
   /// A server's hint when to come back (grpc-retry-pushback-ms,
   /// google.rpc.RetryInfo) that the call doesn't wait for, because it has no time
   /// or isn't retried, opens the breaker for that time, at most for this one.
-  /// Range: > 0. Default unset: hints concern their own call alone.
+  /// Only when the attempt counts as a failure. Range: > 0. Default unset: hints
+  /// concern their own call alone.
   std::optional<Duration> max_hinted_open_duration;
 
   /// How the end of an outage is noticed.
@@ -174,7 +178,9 @@ struct BreakerPolicy {
 /// The token bucket of gRFC A6 `retryThrottling`: retry budget of a target, and
 /// the default trip rule of its breaker. A failed attempt takes one token, a
 /// successful one puts `token_ratio` back; a retry is allowed only while the
-/// bucket is more than half full; an empty bucket opens the breaker.
+/// bucket is more than half full; a failure that leaves it empty opens the breaker.
+/// A retried code that is no failure of the target (ABORTED, listed in
+/// RetryPolicy::retryable_status_codes) takes a token too, but never opens.
 /// A value type.
 struct RetryThrottlePolicy {
   /// False: retries are never refused for want of tokens (the trip rule stays).
@@ -182,7 +188,7 @@ struct RetryThrottlePolicy {
   bool limits_retries = true;
   /// Range: [1, 1000] (A6). Default: 16.
   int max_tokens = 16;
-  /// Tokens per success, three decimals are kept. Range: (0, 1000] (A6).
+  /// Tokens per success, three decimals are kept. Range: [0.001, 1000].
   /// Default: 2.
   double token_ratio = 2.0;
 };

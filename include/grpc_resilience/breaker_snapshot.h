@@ -63,7 +63,7 @@ struct BreakerSnapshot {
   bool probe_ready = false;
   /// OPEN: until then; zero when probe_ready.
   Duration retry_after{0};
-  /// Of the last transition; before the first, when the breaker was made.
+  /// Of the last change of state; before the first, when the breaker was made.
   TimePoint since;
 
   /// In force now; kAuto as soon as the time of another one is over.
@@ -75,7 +75,8 @@ struct BreakerSnapshot {
   /// Since the breaker was made.
   ShadowCounts shadow;
 
-  /// Outcomes in the window since the last transition; 0 without a window.
+  /// Outcomes in the window since the last change of state, or since FORCED_CLOSED
+  /// ended; 0 without a window.
   int window_calls = 0;
   int window_failures = 0;
   int window_slow = 0;

@@ -105,7 +105,7 @@ class CircuitBreaker {
   void Reset();
 
   /// OPEN: the next call is admitted as a probe, whatever is left of the open
-  /// time. Any other state: nothing. For who learns by other means that the
+  /// time, but not before OpenFor's is over. Any other state: nothing. For who learns by other means that the
   /// target may be back.
   void MakeProbeReady();
 

@@ -116,7 +116,7 @@ class Config : public MethodPolicies {
   int max_breakers = 10000;
   /// A breaker that no channel uses, that is CLOSED and whose mode is AUTO is
   /// dropped after this time; when another one is made, a few are looked at.
-  /// Range: ≥ 1 s; fractions of a second are cut off. Default unset: only
+  /// Range: ≥ 1 s; counted in whole seconds, rounded up. Default unset: only
   /// max_breakers drops.
   std::optional<Duration> breaker_idle_time;
   /// Different results of BreakerPolicy::key_function that get breakers of their

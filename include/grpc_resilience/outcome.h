@@ -11,7 +11,7 @@
 // | DEADLINE_EXCEEDED sooner                            | ignored  |
 // | RESOURCE_EXHAUSTED from the peer                    | failure  |
 // | made on this side (a message over the size limit)   | ignored  |
-// | rejected by a breaker or limit of our own           | ignored  |
+// | rejected by a breaker of ours, also behind the peer | ignored  |
 // | UNAVAILABLE of a probe that found no connection     | ignored  |
 // | cancelled by the caller                             | ignored  |
 // | every other code, unknown ones included             | success  |

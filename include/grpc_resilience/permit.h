@@ -62,6 +62,10 @@ class Permit {
   /// BreakerSnapshot::last_failure. A second call does nothing.
   inline void Record(Outcome outcome, StatusCode code = StatusCode::UNKNOWN,
                      std::string_view message = {});
+  /// Reports an answer that is no failure of the target, but is retried as one: a
+  /// success for the trip rules and for a probe, while the retry budget loses a
+  /// token as by a failure. It opens nothing, not even when that was the last one.
+  void RecordRetried();
   /// Reports that there is nothing to count, and why.
   void Ignore(IgnoredCause cause) {
     const internal::Admitted admitted = std::exchange(admitted_, {});

@@ -15,7 +15,7 @@ enum class StopReason {
   kBudgetExhausted,    ///< the retry throttle refused
   kDeadlineWouldPass,  ///< no time for the wait and another attempt
   kDeadlineExceeded,   ///< the call's own deadline
-  kPushback,           ///< the server asked not to be retried
+  kPushback,           ///< the server, or a breaker behind it, says not now
   kBreakerOpen,        ///< the target's breaker rejects
   kCancelled,          ///< by the caller
   kShutdown,           ///< Resilience::Shutdown

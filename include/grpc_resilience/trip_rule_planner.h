@@ -28,7 +28,7 @@ struct PlannedTokenBucket {
   /// Range: [1, 1000]. Default: 16.
   int max_tokens = 16;
   /// Tokens per success; decimals beyond the third are dropped. Range:
-  /// (0, 1000]. Default: 2.
+  /// [0.001, 1000]. Default: 2.
   double token_ratio = 2.0;
 };
 

@@ -63,7 +63,8 @@ BreakerSnapshot BreakerMachine::snapshot(TimePoint now,
     snapshot.consecutive_failures = trip_.failures_in_row();
   }
   snapshot.tokens = rules().bucket.Tokens(word.missing());
-  snapshot.probes_in_flight = round_.in_flight();
+  snapshot.probes_in_flight =
+      round_.InFlightAfterDrop(now, rules().half_open_max_wait);
   snapshot.probes_succeeded = round_.succeeded();
   if (ramp_.active()) {
     snapshot.ramp_share = ramp_.ShareAt(now, rules()).value_or(1000) / 1000.0;

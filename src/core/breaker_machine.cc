@@ -98,8 +98,10 @@ bool BreakerMachine::WouldAdmit(TimePoint now) const {
 
 bool BreakerMachine::HasSlotLocked(int in_flight) const {
   if (rules().BucketAlone()) {
+    // Without a probe under way nothing else would ever give the verdict; and
+    // after FORCED_CLOSED the bucket may not be what it will be.
     const auto tokens = rules().bucket.WholeTokens(LoadWord(hot_).missing());
-    return in_flight < static_cast<int>(tokens);
+    return in_flight == 0 || in_flight < static_cast<int>(tokens);
   }
   return in_flight < rules().half_open_max_in_flight &&
          in_flight + round_.succeeded() < rules().half_open_calls;
@@ -166,17 +168,17 @@ void BreakerMachine::EndModeLocked(TimePoint now) {
 
 void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
                                    std::string why, TimePoint now) {
-  const bool counted_budget_only = mode_.mode == OperatorMode::kForcedClosed;
+  const bool anew = mode_.mode == OperatorMode::kForcedClosed &&
+                    mode.mode != OperatorMode::kForcedClosed;
   mode_ = std::move(mode);
   const CountingPath path = PathLocked();
   const BreakerWord word = ChangeWord(hot_, [&](BreakerWord w) {
-    // What failed while nothing could open mustn't open now.
-    const bool anew = counted_budget_only && w.state() == State::kClosed;
-    return BreakerWord(w.state(), path, anew ? 0 : w.missing(),
-                       w.generation() + 1);
+    const std::uint32_t missing =
+        anew ? MissingAfterForcedClosedLocked(w) : w.missing();
+    return BreakerWord(w.state(), path, missing, w.generation() + 1);
   });
   TakePendingLocked(now);
-  if (counted_budget_only && word.state() == State::kClosed) {
+  if (anew && word.state() == State::kClosed) {
     trip_.Clear();
     in_row_.store(false, std::memory_order_relaxed);
   }
@@ -188,6 +190,16 @@ void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
   event.generation = word.generation();
   event.at = now;
   KeepEventLocked(std::move(event));
+}
+
+// What was counted while it could open nothing mustn't decide now.
+std::uint32_t BreakerMachine::MissingAfterForcedClosedLocked(
+    BreakerWord word) const {
+  if (word.state() == State::kClosed) return 0;
+  if (word.state() == State::kHalfOpen && rules().BucketAlone()) {
+    return rules().bucket.MissingWithOneToken();
+  }
+  return word.missing();
 }
 
 void BreakerMachine::Reconfigure(
@@ -297,6 +309,8 @@ void BreakerMachine::PassRoundLocked() {
 }
 
 void BreakerMachine::KeepEventLocked(TransitionEvent event) {
+  // Who gave the time may have read it before others took the lock.
+  if (!history_.empty()) event.at = std::max(event.at, history_.back().at);
   event.key = identity_.key();
   event.mode = mode_.mode;
   history_.push_back(std::move(event));

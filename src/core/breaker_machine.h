@@ -49,6 +49,8 @@ struct Report {
   Admission admission;
   Outcome outcome = Outcome::kIgnored;
   IgnoredCause cause = IgnoredCause::kUnspecified;
+  /// A success for the trip rules, a failure for the retry budget.
+  bool retried = false;
   StatusCode code = StatusCode::UNKNOWN;
   std::string_view message;
   TimePoint slow_at = TimePoint::max();
@@ -56,6 +58,9 @@ struct Report {
   std::uint64_t slow_ticket = 0;
   /// Its failure is in the bucket already, which is now empty.
   bool emptied_bucket = false;
+
+  /// From the retry budget; else it puts back.
+  bool takes_token() const { return retried || outcome == Outcome::kFailure; }
 };
 
 /// This type is safe to use from several threads at once.
@@ -125,6 +130,8 @@ class BreakerMachine {
   void SetModeLocked(ModeOverride mode, TransitionReason reason,
                      std::string why, TimePoint now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::uint32_t MissingAfterForcedClosedLocked(BreakerWord word) const
+      ABSL_SHARED_LOCKS_REQUIRED(mu_);
   void EndModeLocked(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void KeepEventLocked(TransitionEvent event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -166,7 +173,7 @@ class BreakerMachine {
   TimePoint NowForLocked(const Report& report) const
       ABSL_SHARED_LOCKS_REQUIRED(mu_);
   /// Only where no other thread counts: not by CountingPath::kBucket.
-  void CountOnBudgetLocked(Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountOnBudgetLocked(bool takes_token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string FailureTextLocked(const Report& report) const
       ABSL_SHARED_LOCKS_REQUIRED(mu_);
 

@@ -83,7 +83,7 @@ void BreakerMachine::RecordCallLocked(const Report& report) {
   }
   if (report.outcome == Outcome::kIgnored) return CountIgnored(report.cause);
   if (mode_.mode == OperatorMode::kForcedClosed) {
-    return CountOnBudgetLocked(report.outcome);
+    return CountOnBudgetLocked(report.takes_token());
   }
   if (word.state() != State::kClosed) {
     return CountIgnored(IgnoredCause::kStale);
@@ -93,7 +93,8 @@ void BreakerMachine::RecordCallLocked(const Report& report) {
     if (rules().bucket.IsEmpty(word.missing())) OpenByBucketLocked(report, 0);
     return;
   }
-  switch (CountOnBucket(hot_, report.admission.generation, report.outcome)) {
+  switch (CountOnBucket(hot_, report.admission.generation, report.outcome,
+                        report.takes_token())) {
     case BucketResult::kWouldTrip:
       return OpenByBucketLocked(report, 1);
     case BucketResult::kEmptied:
@@ -119,7 +120,7 @@ std::optional<std::string> BreakerMachine::CountLocked(const Report& report,
                                                        TimePoint now) {
   const bool failed = report.outcome == Outcome::kFailure;
   TakePendingLocked(now);
-  CountOnBudgetLocked(report.outcome);
+  CountOnBudgetLocked(report.takes_token());
   const Sample sample{failed, slow,
                       report.code != StatusCode::RESOURCE_EXHAUSTED};
   if (!rules().HasRuleBesideBucket()) {
@@ -178,6 +179,7 @@ std::uint64_t BreakerMachine::MarkSlow(const Report& report) {
 }
 
 void BreakerMachine::RecordProbeLocked(const Report& report) {
+  round_.DropLost(clock_.Now(), rules().half_open_max_wait);
   if (!round_.Finish(report.admission.probe)) {
     return CountIgnored(IgnoredCause::kStale);
   }
@@ -190,7 +192,8 @@ void BreakerMachine::RecordProbeLocked(const Report& report) {
   // A breaker that opened because calls were slow mustn't close on a slow one.
   const bool slow = rules().slow_call_rate_threshold > 0 &&
                     NowForLocked(report) >= report.slow_at;
-  CountOnBudgetLocked(report.outcome);
+  // The bucket may have to give the verdict, in which a retry has no say.
+  CountOnBudgetLocked(report.outcome == Outcome::kFailure);
   if (report.outcome == Outcome::kSuccess && !slow) {
     RecordProbeSuccessLocked();
   } else {
@@ -236,16 +239,15 @@ void BreakerMachine::RecordRampedLocked(const Report& report) {
   }
 }
 
-void BreakerMachine::CountOnBudgetLocked(Outcome outcome) {
+void BreakerMachine::CountOnBudgetLocked(bool takes_token) {
   const TokenBucket& bucket = rules().bucket;
-  const bool failed = outcome == Outcome::kFailure;
   // Successes may be counted without the lock meanwhile.
   const std::uint32_t missing =
       ChangeWord(hot_, [&](BreakerWord w) {
-        return w.WithMissing(failed ? bucket.AfterFailure(w.missing())
-                                    : bucket.AfterSuccess(w.missing()));
+        return w.WithMissing(takes_token ? bucket.AfterFailure(w.missing())
+                                         : bucket.AfterSuccess(w.missing()));
       }).missing();
-  if (failed) {
+  if (takes_token) {
     hot_.failures_since_full.store(
         hot_.failures_since_full.load(std::memory_order_relaxed) + 1,
         std::memory_order_relaxed);

@@ -83,11 +83,17 @@ std::size_t BreakerRegistry::size() const {
 
 void BreakerRegistry::Reconfigure(SettingsSource settings,
                                   const Limits& limits) {
+  std::size_t parts = 0;
   {
     absl::MutexLock lock(&mu_);
     in_force_ = {Shared(std::move(settings)), in_force_.version + 1};
     limits_ = limits;
     contexts_.clear();
+    parts = order_.size() / kCapChecks + 1;
+  }
+  // All of them, but nobody waits that long for the lock.
+  for (; parts > 0; --parts) {
+    absl::MutexLock lock(&mu_);
     EvictLocked();
   }
   // Again when another Reconfigure came between: the newest settings win.

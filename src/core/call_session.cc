@@ -63,7 +63,9 @@ Decision CallSession::OnAttemptEnd(const AttemptEnd& end) {
 
   const RetryDecision decision = DecideRetry(*plan_->retry, facts);
   if (!decision.retry) {
-    if (plan_->breaker != nullptr && end.pushback && end.pushback->wait) {
+    // Any other outcome says nothing against the target.
+    if (plan_->breaker != nullptr && end.pushback && end.pushback->wait &&
+        classification_.outcome == Outcome::kFailure) {
       plan_->breaker->OpenFor(*end.pushback->wait, end.code, end.message);
     }
     return FinishWithLast(decision.reason, facts.now);
@@ -148,7 +150,8 @@ Decision CallSession::Begin(std::optional<TimePoint> now) {
 
 Deadline CallSession::DeadlineLessReserve(TimePoint now) const {
   const RetryPolicy& retry = *plan_->retry;
-  if (deadline_.is_none() || retry.max_attempts <= 1 ||
+  if (deadline_.is_none() || retry.reserve == Duration::zero() ||
+      plan_->chain_stop || no_retry_ || !MayRetry(retry, plan_->idempotent) ||
       !HasTimeForAttempt(retry, deadline_, now, Duration::zero())) {
     return deadline_;
   }
@@ -172,6 +175,12 @@ void CallSession::OnFirstMessage() {
 // it is; 5 % allow for a server whose timer is ahead of ours.
 bool CallSession::ReachedAttemptLimit(TimePoint now) const {
   return limited_ && now >= attempt_limit_ - attempt_time_ / 20;
+}
+
+// gRFC A6: each takes a token, whatever it says of the target.
+bool CallSession::IsRetried(StatusCode code) const {
+  return plan_->retry->max_attempts > 1 &&
+         IsRetryableCode(*plan_->retry, plan_->idempotent, code);
 }
 
 bool CallSession::BudgetAllows() const {
@@ -208,6 +217,8 @@ void CallSession::Report(const Classification& verdict, StatusCode code,
   if (!permit_) return;
   if (verdict.outcome == Outcome::kIgnored) {
     permit_->Ignore(verdict.cause);
+  } else if (verdict.outcome == Outcome::kSuccess && IsRetried(code)) {
+    permit_->RecordRetried();
   } else {
     permit_->Record(verdict.outcome, code, message);
   }

@@ -160,6 +160,7 @@ class CallSession {
   Decision Begin(std::optional<TimePoint> now);
   Deadline DeadlineLessReserve(TimePoint now) const;
   bool ReachedAttemptLimit(TimePoint now) const;
+  bool IsRetried(StatusCode code) const;
   void Judge(const AttemptEnd& end);
   bool CountsCalls() const {
     return plan_->breaker_counts == BreakerCounts::kCalls;

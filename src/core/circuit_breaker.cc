@@ -67,6 +67,15 @@ void Permit::RecordOne(CircuitBreaker* breaker, std::uint64_t generation,
   breaker->RecordOutcome(report);
 }
 
+void Permit::RecordRetried() {
+  const Admitted admitted = std::exchange(admitted_, {});
+  if (admitted.breaker == nullptr) return;
+  Report report =
+      ReportOf(admitted, Outcome::kSuccess, IgnoredCause::kUnspecified);
+  report.retried = true;
+  admitted.breaker->RecordOutcome(report);
+}
+
 void Permit::IgnoreOne(CircuitBreaker* breaker, std::uint64_t generation,
                        std::uint64_t number, TimePoint slow_at,
                        IgnoredCause cause) {
@@ -155,7 +164,8 @@ void CircuitBreaker::RecordOutcome(Report& report) {
     return Machine().CountIgnored(report.cause);
   }
   if (plain) {
-    switch (CountOnBucket(hot_, generation, report.outcome)) {
+    switch (
+        CountOnBucket(hot_, generation, report.outcome, report.takes_token())) {
       case BucketResult::kCounted:
         return;
       case BucketResult::kStale:
@@ -169,8 +179,7 @@ void CircuitBreaker::RecordOutcome(Report& report) {
     }
   }
   BreakerMachine& machine = Machine();
-  if (plain && report.outcome == Outcome::kSuccess &&
-      machine.RecordSuccessQuickly(report)) {
+  if (plain && !report.takes_token() && machine.RecordSuccessQuickly(report)) {
     return;
   }
   machine.Record(report);

@@ -4,8 +4,8 @@ namespace grpc_resilience::internal {
 namespace {
 
 // Only for the text of a trip, so it may be a little off under contention.
-void CountFailures(BreakerHotLine& hot, bool failed, bool full) {
-  if (failed) {
+void CountFailures(BreakerHotLine& hot, bool takes_token, bool full) {
+  if (takes_token) {
     hot.failures_since_full.fetch_add(1, std::memory_order_relaxed);
   } else if (full) {
     hot.failures_since_full.store(0, std::memory_order_relaxed);
@@ -36,7 +36,7 @@ void ShowFlags(BreakerHotLine& hot, bool limits_retries, bool times_calls) {
 }
 
 BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
-                           Outcome outcome) {
+                           Outcome outcome, bool takes_token) {
   const bool failed = outcome == Outcome::kFailure;
   std::uint64_t seen = hot.word.load(std::memory_order_acquire);
   while (true) {
@@ -49,14 +49,15 @@ BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
     }
     if (word.path() != CountingPath::kBucket) return BucketResult::kNotAlone;
     const TokenBucket bucket = LoadBucket(hot);
-    const std::uint32_t missing = failed ? bucket.AfterFailure(word.missing())
-                                         : bucket.AfterSuccess(word.missing());
+    const std::uint32_t missing = takes_token
+                                      ? bucket.AfterFailure(word.missing())
+                                      : bucket.AfterSuccess(word.missing());
     if (failed && bucket.IsEmpty(missing)) return BucketResult::kWouldTrip;
     if (missing == word.missing()) return BucketResult::kCounted;
     if (hot.word.compare_exchange_weak(seen, word.WithMissing(missing).bits(),
                                        std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
-      CountFailures(hot, failed, missing == 0);
+      CountFailures(hot, takes_token, missing == 0);
       // The same word may have come back with a smaller bucket.
       return failed && LoadBucket(hot).IsEmpty(missing)
                  ? BucketResult::kEmptied
@@ -77,7 +78,7 @@ void RefillBucket(BreakerHotLine& hot, std::uint64_t generation) {
     if (hot.word.compare_exchange_weak(seen, word.WithMissing(missing).bits(),
                                        std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
-      CountFailures(hot, /*failed=*/false, missing == 0);
+      CountFailures(hot, /*takes_token=*/false, missing == 0);
       return;
     }
   }

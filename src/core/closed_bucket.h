@@ -21,8 +21,10 @@ enum class BucketResult {
 
 /// One success or failure of a call admitted in `generation` while CLOSED. Any
 /// number of threads may be here at once, and one more that holds the lock.
+/// `takes_token`: true for a failure, and for a success that is retried, which
+/// may leave the bucket empty and the breaker CLOSED.
 BucketResult CountOnBucket(BreakerHotLine& hot, std::uint64_t generation,
-                           Outcome outcome);
+                           Outcome outcome, bool takes_token);
 
 /// Shows the numbers of another bucket and how counting goes from now on; the
 /// bucket stays as full in proportion. For the thread that holds the lock.

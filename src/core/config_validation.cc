@@ -194,9 +194,8 @@ void CheckTarget(const TargetConfig& target, const std::string& place,
   FaultsOf faults(place, lines);
   CheckBreakerPolicy(target.breaker, faults);
   faults.InRange("throttle.max_tokens", target.throttle.max_tokens, 1, 1000);
-  // Three decimals are kept: anything less is no token at all.
   faults.InRange("throttle.token_ratio", target.throttle.token_ratio,
-                 Interval{0.001, 1000});
+                 kTokenRatios);
   CheckMethods(target, absl::StrCat(place, " "), lines);
 }
 

@@ -20,10 +20,31 @@ bool NeverRetries(const RetryPolicy& retry) {
               : retry.idempotency == Idempotency::kNonIdempotent);
 }
 
+// The attempts run beside each other. With delay_quantile nobody knows yet when
+// they begin.
+void WarnOfHedging(const HedgingPolicy& hedging, Duration per_attempt,
+                   Duration timeout, FaultsOf warnings) {
+  if (hedging.delay_quantile) return;
+  const int delays = hedging.max_hedged_attempts - 1;
+  const bool endless =
+      hedging.hedging_delay > (Duration::max() - per_attempt) / delays;
+  const Duration time =
+      endless ? Duration::max() : delays * hedging.hedging_delay + per_attempt;
+  if (time <= timeout) return;
+  warnings.Add(absl::StrCat("hedging: the worst case of ",
+                            AttemptsText(delays + 1), " takes ",
+                            DurationText(time), ", longer than timeout (",
+                            DurationText(timeout), ")"));
+}
+
 void WarnOfWorstCase(const MethodPolicy& policy, FaultsOf warnings) {
   RetryPolicy retry = policy.retry;
   // Without a limit of its own every attempt may take all the time, by intent.
   if (policy.bypass || !policy.timeout || !retry.per_attempt_timeout) return;
+  if (policy.hedging) {
+    return WarnOfHedging(*policy.hedging, *retry.per_attempt_timeout,
+                         *policy.timeout, warnings);
+  }
   if (NeverRetries(retry)) retry.max_attempts = 1;
   const RetryWorstCase worst = WorstCaseOf(retry);
   if (*worst.time <= *policy.timeout) return;

@@ -10,9 +10,13 @@
 namespace grpc_resilience::internal {
 namespace {
 
+// May throw: a source is the user's code.
 void CheckSource(const MethodPolicy& policy, const FallbackSource& source,
-                 const std::string& place, FaultsOf faults) {
+                 const std::string& field, FaultsOf faults) {
   const RetryPolicy& retry = policy.retry;
+  const std::string_view kind = source.kind();
+  const std::string place = absl::StrCat(
+      field, " (", absl::string_view(kind.data(), kind.size()), ")");
   if (source.repeats_request() && !retry.idempotency_key_header &&
       retry.idempotency != Idempotency::kIdempotent) {
     faults.Add(absl::StrCat(
@@ -29,17 +33,18 @@ void CheckSource(const MethodPolicy& policy, const FallbackSource& source,
 
 void CheckFallbacks(const MethodPolicy& policy, FaultsOf faults) {
   for (std::size_t i = 0; i < policy.fallbacks.size(); ++i) {
-    const std::string place = absl::StrCat("fallbacks[", i, "]");
+    const std::string field = absl::StrCat("fallbacks[", i, "]");
     const FallbackSource* source = policy.fallbacks[i].get();
     if (source == nullptr) {
-      faults.Add(place, "null", "must be a source");
+      faults.Add(field, "null", "must be a source");
       continue;
     }
-    const std::string_view kind = source->kind();
-    CheckSource(policy, *source,
-                absl::StrCat(place, " (",
-                             absl::string_view(kind.data(), kind.size()), ")"),
-                faults);
+    try {
+      CheckSource(policy, *source, field, faults);
+    } catch (...) {
+      faults.Add(absl::StrCat(
+          field, ": kind(), repeats_request() or Faults() threw an exception"));
+    }
   }
   const FallbackRules& rules = policy.fallback_rules;
   faults.Positive("fallback_rules.timeout", rules.timeout);

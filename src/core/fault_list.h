@@ -40,6 +40,8 @@ struct Interval {
 };
 
 inline constexpr Interval kMultipliers = {1, 1000};
+/// Three decimals are kept: anything less is no token at all.
+inline constexpr Interval kTokenRatios = {0.001, 1000};
 
 /// The checks of one place in the config ("target \"payments:443\"").
 class FaultsOf {

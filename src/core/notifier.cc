@@ -25,6 +25,15 @@ ObserversPtr Without(const ObserversPtr& observers,
   return fewer;
 }
 
+// In doubt it hears them.
+bool HearsCalls(const CallObserver& observer) {
+  try {
+    return observer.HearsCalls();
+  } catch (...) {
+    return true;
+  }
+}
+
 }  // namespace
 
 void Notifier::UseExecutor(Executor executor) {
@@ -33,7 +42,7 @@ void Notifier::UseExecutor(Executor executor) {
 }
 
 void Notifier::AddObserver(std::shared_ptr<CallObserver> observer) {
-  const bool hears_calls = observer->HearsCalls();
+  const bool hears_calls = HearsCalls(*observer);
   absl::MutexLock lock(&mu_);
   observers_ = With(observers_, observer);
   if (hears_calls) {

@@ -1,5 +1,6 @@
 #include "core/open_period.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/transition_text.h"
@@ -46,6 +47,7 @@ void OpenPeriod::Start(TimePoint now) {
   }
   closed_at_.reset();
   made_ready_ = false;
+  held_until_ = TimePoint::min();
   const bool early = early_after_rejections_ > 0;
   length_ = lengths_.Next(random_);
   rejected_before_ = line_.rejected.load(kRelaxed);
@@ -60,16 +62,20 @@ void OpenPeriod::Start(TimePoint now) {
 }
 
 void OpenPeriod::HoldUntil(TimePoint now, TimePoint until) {
+  held_until_ = std::max(held_until_, until);
+  if (line_.early_probe_at.load(kRelaxed) < until) {
+    line_.early_probe_at.store(until, kRelaxed);
+  }
   if (until <= line_.probe_at.load(kRelaxed)) return;
   made_ready_ = false;
   length_ = until - now;
   line_.probe_at.store(until, kRelaxed);
-  line_.early_probe_at.store(TimePoint::max(), kRelaxed);
 }
 
 void OpenPeriod::MakeReady() {
+  if (line_.probe_at.load(kRelaxed) <= held_until_) return;
   made_ready_ = true;
-  line_.probe_at.store(TimePoint::min(), kRelaxed);
+  line_.probe_at.store(held_until_, kRelaxed);
 }
 
 std::string OpenPeriod::Why(TimePoint now) const {

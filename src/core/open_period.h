@@ -51,13 +51,14 @@ class OpenPeriod {
 
   /// Begins a period at `now`.
   void Start(TimePoint now);
-  /// The period lasts until `until` at least, and isn't cut short by rejections.
+  /// The period lasts until `until` at least, whatever would cut it short.
   void HoldUntil(TimePoint now, TimePoint until);
   /// The breaker has closed.
   void Closed(TimePoint now) { closed_at_ = now; }
   /// The next period is the shortest again.
   void Restart() { lengths_.Restart(); }
-  /// The next call is let through as a probe, whatever is left of the period.
+  /// The next call is let through as a probe, whatever is left of the period;
+  /// but not before HoldUntil's time.
   void MakeReady();
 
   /// Why ProbeReady is true: "15 s passed", "100 calls rejected".
@@ -72,6 +73,7 @@ class OpenPeriod {
   int early_after_rejections_ = 0;
   Duration length_{0};
   std::optional<TimePoint> closed_at_;  // unset while not closed since Start
+  TimePoint held_until_ = TimePoint::min();  // min(): not held
   std::uint64_t rejected_before_ = 0;
   bool made_ready_ = false;
 };

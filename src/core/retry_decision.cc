@@ -1,5 +1,7 @@
 #include "core/retry_decision.h"
 
+#include <algorithm>
+
 namespace grpc_resilience::internal {
 namespace {
 
@@ -31,6 +33,15 @@ bool IsRetryableCode(const RetryPolicy& policy, bool idempotent,
          (idempotent || TookNoEffect(code));
 }
 
+bool MayRetry(const RetryPolicy& policy, bool idempotent) {
+  if (policy.max_attempts <= 1) return false;
+  const auto& codes = policy.retryable_status_codes;
+  if (!codes) return idempotent;
+  return std::any_of(codes->begin(), codes->end(), [&](StatusCode code) {
+    return IsRetryableCode(policy, idempotent, code);
+  });
+}
+
 bool HasTimeForAttempt(const RetryPolicy& policy, const Deadline& deadline,
                        TimePoint now, Duration wait) {
   const std::optional<Duration> left = deadline.Remaining(now);
@@ -60,7 +71,9 @@ RetryDecision DecideRetry(const RetryPolicy& policy, const RetryFacts& facts) {
     return Stop(StopReason::kRetriesExhausted);
   }
   if (facts.chain_stop) return Stop(StopReason::kChainStop);
-  if (facts.pushback && Refused(*facts.pushback)) {
+  // A breaker behind the peer rejects: it knows when to come back.
+  if (facts.origin == ErrorOrigin::kOwnRejection ||
+      (facts.pushback && Refused(*facts.pushback))) {
     return Stop(StopReason::kPushback);
   }
   if (!facts.budget_allows) return Stop(StopReason::kBudgetExhausted);

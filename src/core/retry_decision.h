@@ -53,6 +53,9 @@ struct RetryDecision {
 bool IsRetryableCode(const RetryPolicy& policy, bool idempotent,
                      StatusCode code);
 
+/// True when the policy retries some code, so that there may be two attempts.
+bool MayRetry(const RetryPolicy& policy, bool idempotent);
+
 /// True when an attempt that begins after `wait` has min_attempt_time before the
 /// deadline, the reserve aside.
 bool HasTimeForAttempt(const RetryPolicy& policy, const Deadline& deadline,

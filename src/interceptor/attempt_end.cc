@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "grpc_resilience/rpc/v1/status.pb.h"
+#include "grpc_resilience/stop_reason.h"
+#include "interceptor/status_details.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -37,30 +39,46 @@ std::optional<Pushback> ParsePushback(const Attempt::Metadata& trailing) {
   return Pushback{std::chrono::milliseconds(milliseconds)};
 }
 
-constexpr char kRetryInfo[] = "type.googleapis.com/google.rpc.RetryInfo";
+// A breaker of this library behind the peer, whose rejection the peer passes on.
+bool IsOwnRejection(const rpc::v1::Any& detail) {
+  rpc::v1::ErrorInfo info;
+  return detail.type_url() == kErrorInfoType &&
+         info.ParseFromString(detail.value()) &&
+         info.domain() == kErrorDomain &&
+         info.reason() == ToString(StopReason::kBreakerOpen);
+}
 
-// google.rpc.RetryInfo among the details of a status: when to come back.
-std::optional<Pushback> ParseRetryInfo(const std::string& details) {
-  rpc::v1::Status status;
-  if (details.empty() || !status.ParseFromString(details)) return std::nullopt;
-  for (const rpc::v1::Any& detail : status.details()) {
-    rpc::v1::RetryInfo info;
-    if (detail.type_url() != kRetryInfo ||
-        !info.ParseFromString(detail.value()) || !info.has_retry_delay()) {
-      continue;
-    }
-    const auto& delay = info.retry_delay();
-    // No more than a deadline can be away, so that nothing overflows.
-    const auto seconds = std::min<std::int64_t>(delay.seconds(), kMostSeconds);
-    // Zero says nothing of when; our own backoff is better than a hot loop.
-    if (seconds < 0 || delay.nanos() < 0 ||
-        (seconds == 0 && delay.nanos() == 0)) {
-      return std::nullopt;
-    }
-    return Pushback{std::chrono::seconds(seconds) +
-                    std::chrono::nanoseconds(delay.nanos())};
+// google.rpc.RetryInfo: when to come back.
+std::optional<Pushback> ParseRetryInfo(const rpc::v1::Any& detail) {
+  rpc::v1::RetryInfo info;
+  if (detail.type_url() != kRetryInfoType ||
+      !info.ParseFromString(detail.value()) || !info.has_retry_delay()) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const auto& delay = info.retry_delay();
+  // No more than a deadline can be away, so that nothing overflows.
+  const auto seconds = std::min<std::int64_t>(delay.seconds(), kMostSeconds);
+  // Zero says nothing of when; our own backoff is better than a hot loop.
+  if (seconds < 0 || delay.nanos() < 0 ||
+      (seconds == 0 && delay.nanos() == 0)) {
+    return std::nullopt;
+  }
+  return Pushback{std::chrono::seconds(seconds) +
+                  std::chrono::nanoseconds(delay.nanos())};
+}
+
+void ReadDetails(const std::string& details, AttemptEnd* end) {
+  rpc::v1::Status status;
+  if (details.empty() || !status.ParseFromString(details)) return;
+  std::optional<Pushback> retry_info;
+  for (const rpc::v1::Any& detail : status.details()) {
+    if (end->code == grpc::StatusCode::UNAVAILABLE && IsOwnRejection(detail)) {
+      end->origin = ErrorOrigin::kOwnRejection;
+    }
+    if (!retry_info) retry_info = ParseRetryInfo(detail);
+  }
+  // The header is gRPC's own and has the word.
+  if (!end->pushback) end->pushback = retry_info;
 }
 
 }  // namespace
@@ -73,7 +91,7 @@ AttemptEnd MakeAttemptEnd(const grpc::Status& status,
   end.message = status.error_message();
   if (IsLocal(status)) end.origin = ErrorOrigin::kLocal;
   if (trailing != nullptr) end.pushback = ParsePushback(*trailing);
-  if (!end.pushback) end.pushback = ParseRetryInfo(status.error_details());
+  ReadDetails(status.error_details(), &end);
   return end;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "core/utf8.h"
 #include "grpc_resilience/rpc/v1/status.pb.h"
 #include "grpc_resilience/stop_reason.h"
 
@@ -24,10 +25,10 @@ void AddDetail(const char* type_url, const Message& detail,
 RejectionDetails::RejectionDetails(const std::string& target) {
   rpc::v1::ErrorInfo error;
   error.set_reason(std::string(ToString(StopReason::kBreakerOpen)));
-  error.set_domain("grpc-resilience");
-  (*error.mutable_metadata())["target"] = target;
+  error.set_domain(kErrorDomain);
+  (*error.mutable_metadata())["target"] = ValidUtf8(target);
   rpc::v1::Status status;
-  AddDetail("type.googleapis.com/google.rpc.ErrorInfo", error, &status);
+  AddDetail(kErrorInfoType, error, &status);
   error_info_ = status.SerializeAsString();
 }
 
@@ -43,9 +44,9 @@ std::string RejectionDetails::Make(int code, const std::string& message,
   // The parts of a message, serialised one after the other, are the message.
   rpc::v1::Status head;
   head.set_code(code);
-  head.set_message(message);
+  head.set_message(ValidUtf8(message));
   rpc::v1::Status tail;
-  AddDetail("type.googleapis.com/google.rpc.RetryInfo", retry, &tail);
+  AddDetail(kRetryInfoType, retry, &tail);
   std::string bytes;
   head.AppendToString(&bytes);
   bytes += error_info_;

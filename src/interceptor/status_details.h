@@ -9,6 +9,11 @@
 
 namespace grpc_resilience::internal {
 
+constexpr char kErrorInfoType[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr char kRetryInfoType[] = "type.googleapis.com/google.rpc.RetryInfo";
+/// ErrorInfo's domain of all that this library answers itself.
+constexpr char kErrorDomain[] = "grpc-resilience";
+
 /// This type is safe to use from several threads at once.
 class RejectionDetails {
  public:

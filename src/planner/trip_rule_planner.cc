@@ -20,8 +20,7 @@ using internal::kMaxWindowCalls;
 void Check(const PlannedTokenBucket& rule, FaultLines* lines) {
   FaultsOf faults("token bucket", lines);
   faults.InRange("max_tokens", rule.max_tokens, 1, 1000);
-  faults.InRange("token_ratio", rule.token_ratio,
-                 internal::Interval{0, 1000, /*low_open=*/true});
+  faults.InRange("token_ratio", rule.token_ratio, internal::kTokenRatios);
 }
 
 void Check(const PlannedConsecutiveFailures& rule, FaultLines* lines) {

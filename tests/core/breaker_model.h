@@ -58,10 +58,7 @@ class BreakerModel {
     }
     if (state == State::kClosed) return false;
     if (state == State::kOpen) return !ProbeReady(now);
-    int in_flight = 0;
-    for (const auto& probe : probes_)
-      in_flight += Lost(probe.second, now) ? 0 : 1;
-    return !HasSlot(in_flight);
+    return !HasSlot(InFlight(now));
   }
 
   bool RetryAllowed() const {
@@ -155,7 +152,13 @@ class BreakerModel {
   double Tokens() const {
     return static_cast<double>(Size() - missing_) / 1000;
   }
-  int in_flight() const { return static_cast<int>(probes_.size()); }
+  int InFlight(TimePoint now) const {
+    int in_flight = 0;
+    for (const auto& probe : probes_) {
+      in_flight += Lost(probe.second, now) ? 0 : 1;
+    }
+    return in_flight;
+  }
   /// Outcomes and failures in the window.
   std::pair<int, int> WindowAt(TimePoint now) const {
     std::pair<int, int> totals{0, 0};
@@ -213,10 +216,17 @@ class BreakerModel {
     return now >= admitted_at + policy_.half_open_max_wait;
   }
   bool HasSlot(int in_flight) const {
-    if (BucketAlone()) return in_flight < (Size() - missing_) / 1000;
+    if (BucketAlone()) {
+      return in_flight == 0 || in_flight < (Size() - missing_) / 1000;
+    }
     return in_flight < policy_.half_open_max_in_flight.value_or(
                            policy_.half_open_calls) &&
            in_flight + succeeded < policy_.half_open_calls;
+  }
+  void DropLost(TimePoint now) {
+    for (auto it = probes_.begin(); it != probes_.end();) {
+      it = Lost(it->second, now) ? probes_.erase(it) : std::next(it);
+    }
   }
   std::optional<Pass> AdmitByState(TimePoint now) {
     if (state == State::kOpen && ProbeReady(now)) {
@@ -224,10 +234,8 @@ class BreakerModel {
     }
     if (state == State::kClosed) return Call();
     if (state == State::kOpen) return std::nullopt;
-    for (auto it = probes_.begin(); it != probes_.end();) {
-      it = Lost(it->second, now) ? probes_.erase(it) : std::next(it);
-    }
-    if (!HasSlot(in_flight())) return std::nullopt;
+    DropLost(now);
+    if (!HasSlot(InFlight(now))) return std::nullopt;
     probes_[++last_probe_] = now;
     return Pass{Pass::Kind::kProbe, generation, last_probe_};
   }
@@ -285,6 +293,7 @@ class BreakerModel {
 
   void RecordProbe(const Pass& pass, Outcome outcome, IgnoredCause cause,
                    TimePoint now) {
+    DropLost(now);
     if (probes_.erase(pass.probe) == 0) return Ignore(IgnoredCause::kStale);
     if (outcome == Outcome::kIgnored) return Ignore(cause);
     if (!Enabled() || mode_ == OperatorMode::kForcedOpen ||
@@ -360,9 +369,14 @@ class BreakerModel {
     }
   }
   void SetMode(OperatorMode mode, std::optional<TimePoint> until) {
-    if (mode_ == OperatorMode::kForcedClosed && state == State::kClosed) {
-      Forget();
-      missing_ = 0;
+    if (mode_ == OperatorMode::kForcedClosed &&
+        mode != OperatorMode::kForcedClosed) {
+      if (state == State::kClosed) {
+        Forget();
+        missing_ = 0;
+      } else if (state == State::kHalfOpen && BucketAlone()) {
+        missing_ = Size() - 1000;
+      }
     }
     mode_ = mode;
     mode_until_ = until;

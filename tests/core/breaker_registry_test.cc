@@ -180,6 +180,15 @@ TEST_F(BreakerRegistryTest, ReconfigureToASmallerCapEvicts) {
   EXPECT_EQ(Targets(), (std::vector<std::string>{"c"}));
 }
 
+TEST_F(BreakerRegistryTest, AMuchSmallerCapHoldsAtOnce) {
+  BreakerRegistry registry(Touchy, 20'000, clock_, random_, nullptr);
+  for (int i = 0; i < 10'000; ++i) {
+    registry.GetOrCreate({"target" + std::to_string(i), ""});
+  }
+  registry.Reconfigure(Touchy, 10);
+  EXPECT_EQ(registry.size(), 10u);
+}
+
 TEST_F(BreakerRegistryTest, SettingsSourceMayUseTheRegistry) {
   registry_.Reconfigure(
       [this](const BreakerKey& key) {

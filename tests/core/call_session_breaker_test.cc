@@ -1,5 +1,6 @@
 // A call and the breaker, budget and outcome of its target.
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/call_session_fixture.h"
@@ -156,6 +157,91 @@ TEST_F(CallSessionBreakerTest, RetriesEndWhereTheBudgetDoes) {
   EXPECT_EQ(call.message, "down");
   // First attempts are always allowed.
   EXPECT_EQ(Run(std::nullopt, Always(Answer())).reason, StopReason::kOk);
+}
+
+// C08, gRFC A6: the code says that the attempt failed, not whose fault it is.
+TEST_F(CallSessionBreakerTest, EveryRetriedCodeTakesATokenFromTheBudget) {
+  throttle_.limits_retries = true;
+  retry_.max_attempts = 4;
+  retry_.retryable_status_codes = {StatusCode::UNAVAILABLE, StatusCode::ABORTED,
+                                   StatusCode::NOT_FOUND};
+  const auto run_50 = [&](StatusCode code) {
+    breaker_policy_ = BreakerPolicy();
+    breaker_policy_.failure_rate_threshold = 1.0;
+    breaker_policy_.window_calls = breaker_policy_.minimum_calls = 1000;
+    UseBreaker();
+    int hits = 0;
+    int exhausted = 0;
+    for (int call = 0; call < 50; ++call) {
+      const CallRecord record = Run(std::nullopt, Always(Fail(code)));
+      hits += record.hits;
+      exhausted += record.reason == StopReason::kBudgetExhausted ? 1 : 0;
+    }
+    EXPECT_EQ(breaker_->snapshot().tokens, 0);
+    EXPECT_GT(exhausted, 40);
+    return hits;
+  };
+  EXPECT_EQ(run_50(StatusCode::UNAVAILABLE), 56);
+  EXPECT_EQ(run_50(StatusCode::ABORTED), 56);
+  EXPECT_EQ(run_50(StatusCode::NOT_FOUND), 56);
+}
+
+TEST_F(CallSessionBreakerTest, ARetriedCodeAloneNeverOpens) {
+  throttle_.limits_retries = true;
+  retry_.retryable_status_codes = {StatusCode::ABORTED};
+  UseBreaker();  // the bucket decides
+  for (int call = 0; call < 100; ++call) {
+    Run(std::nullopt, Always(Fail(StatusCode::ABORTED)));
+  }
+  EXPECT_EQ(breaker_->state(), State::kClosed);
+  EXPECT_EQ(breaker_->snapshot().tokens, 0);
+  EXPECT_EQ(breaker_->snapshot().ignored[IgnoredCause::kStale], 0u);
+  Run(std::nullopt, Always(Answer()));
+  EXPECT_EQ(breaker_->snapshot().tokens, 2);
+}
+
+TEST_F(CallSessionBreakerTest, ARetriedCodeIsAGoodProbe) {
+  throttle_.limits_retries = true;
+  retry_.retryable_status_codes = {StatusCode::ABORTED};
+  breaker_policy_.open_duration = seconds(10);
+  UseBreaker();
+  Open();
+  clock_.Advance(seconds(10));
+  Run(std::nullopt, Always(Fail(StatusCode::ABORTED)));
+  EXPECT_EQ(breaker_->state(), State::kHalfOpen);
+  EXPECT_EQ(breaker_->snapshot().tokens, 3);  // 1 and 2 of the probe
+}
+
+// C08
+TEST_F(CallSessionBreakerTest, OtherCodesTakeNoTokens) {
+  throttle_.limits_retries = true;
+  UseBreaker();
+  for (int call = 0; call < 1000; ++call) {
+    EXPECT_EQ(Run(std::nullopt, Always(Fail(StatusCode::NOT_FOUND))).hits, 1);
+    ASSERT_EQ(breaker_->snapshot().tokens, 16);
+  }
+  EXPECT_EQ(breaker_->state(), State::kClosed);
+  // Nothing is retried, so nothing is saved up for.
+  retry_.max_attempts = 1;
+  retry_.retryable_status_codes = {StatusCode::NOT_FOUND};
+  Run(std::nullopt, Always(Fail(StatusCode::NOT_FOUND)));
+  EXPECT_EQ(breaker_->snapshot().tokens, 16);
+}
+
+// C08
+TEST_F(CallSessionBreakerTest, TheBudgetEndsAtNothingAndAtFull) {
+  throttle_.limits_retries = true;
+  UseWindow(1.0, 1000, 1000);
+  UseBreaker();
+  for (int call = 0; call < 100; ++call) {
+    Run(std::nullopt, Always(Fail(StatusCode::UNAVAILABLE)));
+  }
+  EXPECT_EQ(breaker_->snapshot().tokens, 0);
+  EXPECT_EQ(breaker_->state(), State::kClosed);
+  for (int success = 1; success <= 100; ++success) {
+    Run(std::nullopt, Always(Answer()));
+    ASSERT_EQ(breaker_->snapshot().tokens, std::min(2 * success, 16));
+  }
 }
 
 TEST_F(CallSessionBreakerTest, TheBudgetIsAskedAgainAfterTheWait) {

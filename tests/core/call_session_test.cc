@@ -214,9 +214,26 @@ TEST_F(CallSessionTest, TheReserveNeverTakesTheWholeAttempt) {
   // 24 - 20 < min_attempt_time
   EXPECT_EQ(Run(milliseconds(24), Always(Answer())).limits,
             Limits{Duration(milliseconds(24))});
-  retry_.max_attempts = 1;  // a call's only attempt
-  EXPECT_EQ(Run(milliseconds(500), Always(Answer())).limits,
-            Limits{Duration(milliseconds(500))});
+}
+
+TEST_F(CallSessionTest, ACallsOnlyAttemptKeepsNothingBack) {
+  retry_.reserve = milliseconds(20);
+  const auto limits = [this] {
+    return Run(milliseconds(500), Always(Answer())).limits;
+  };
+  const Limits all{Duration(milliseconds(500))};
+  ASSERT_NE(limits(), all);
+  plan_.chain_stop = true;
+  EXPECT_EQ(limits(), all);
+  plan_.chain_stop = false;
+  plan_.idempotent = false;  // and no codes listed
+  EXPECT_EQ(limits(), all);
+  plan_.idempotent = true;
+  retry_.retryable_status_codes.emplace();
+  EXPECT_EQ(limits(), all);
+  retry_.retryable_status_codes.reset();
+  retry_.max_attempts = 1;
+  EXPECT_EQ(limits(), all);
 }
 
 TEST_F(CallSessionTest, AnAttemptCutByTheReserveIsNotRetried) {

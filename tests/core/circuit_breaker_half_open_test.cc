@@ -80,6 +80,26 @@ TEST_F(CircuitBreakerHalfOpenTest, NoMoreProbesThanSlots) {
   EXPECT_EQ(breaker_->rejection().retry_after, Duration::zero());
 }
 
+// Also when no other call has come meanwhile and noticed.
+TEST_F(CircuitBreakerHalfOpenTest, ALostProbesLateResultChangesNothing) {
+  for (const Outcome outcome : {Outcome::kSuccess, Outcome::kFailure}) {
+    BreakerPolicy policy = TouchyPolicy();
+    policy.half_open_max_wait = seconds(30);
+    MakeReady(policy);
+    Permit probe = *Acquire();
+    clock_.Advance(seconds(30) - Duration(1));
+    EXPECT_EQ(Snapshot().probes_in_flight, 1);
+    clock_.Advance(Duration(1));
+    EXPECT_EQ(Snapshot().probes_in_flight, 0);
+    probe.Record(outcome);
+    EXPECT_EQ(state(), State::kHalfOpen);
+    EXPECT_EQ(Snapshot().probes_succeeded, 0);
+    EXPECT_EQ(Snapshot().ignored[IgnoredCause::kStale], 1u);
+    Succeed(1);
+    EXPECT_EQ(state(), State::kClosed);
+  }
+}
+
 TEST_F(CircuitBreakerHalfOpenTest, SuccessesTakeSlotsAway) {
   BreakerPolicy policy = WindowPolicy();
   policy.half_open_calls = 3;
@@ -179,7 +199,7 @@ TEST_F(CircuitBreakerHalfOpenTest, LostProbeGivesItsSlotBackAfterMaxWait) {
   EXPECT_FALSE(Acquire().has_value());
   clock_.Advance(Duration(1));
   EXPECT_FALSE(breaker_->WouldReject());
-  EXPECT_EQ(Snapshot().probes_in_flight, 1);  // looking changes nothing
+  EXPECT_EQ(Snapshot().probes_in_flight, 0);
   Permit probe = *Acquire();
   EXPECT_EQ(Snapshot().probes_in_flight, 1);
   lost.Record(Outcome::kFailure);  // too late

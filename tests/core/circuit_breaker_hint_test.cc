@@ -78,6 +78,43 @@ TEST_F(CircuitBreakerHintTest, AnOpenBreakerStaysSoAtLeastThatLong) {
   EXPECT_EQ(sink_.events().size(), 1u);
 }
 
+TEST_F(CircuitBreakerHintTest, ASignOfRecoveryDoesNotCutItShort) {
+  Make(HintPolicy());
+  Hint(seconds(30));
+  breaker_->MakeProbeReady();
+  EXPECT_EQ(breaker_->rejection().retry_after, seconds(30));
+  clock_.Advance(seconds(30) - Duration(1));
+  EXPECT_FALSE(Acquire().has_value());
+  clock_.Advance(Duration(1));
+  EXPECT_TRUE(Acquire().has_value());
+}
+
+TEST_F(CircuitBreakerHintTest, AfterTheHintASignOfRecoveryEndsTheOpenTime) {
+  BreakerPolicy policy = TouchyPolicy();
+  policy.open_duration = seconds(20);
+  policy.max_hinted_open_duration = seconds(30);
+  Make(policy);
+  Fail(1);
+  Hint(seconds(7));
+  EXPECT_EQ(breaker_->rejection().retry_after, seconds(20));
+  breaker_->MakeProbeReady();
+  EXPECT_EQ(breaker_->rejection().retry_after, seconds(7));
+  clock_.Advance(seconds(7));
+  EXPECT_TRUE(Acquire().has_value());
+  EXPECT_EQ(LastWhy(), "made ready for a probe");
+}
+
+TEST_F(CircuitBreakerHintTest, TheNextOpenTimeIsFreeOfTheHint) {
+  BreakerPolicy policy = TouchyPolicy();
+  policy.max_hinted_open_duration = seconds(30);
+  Make(policy);
+  Hint(seconds(7));
+  breaker_->Reset();
+  Fail(1);
+  breaker_->MakeProbeReady();
+  EXPECT_TRUE(Acquire().has_value());
+}
+
 TEST_F(CircuitBreakerHintTest, AHintInHalfOpenOpensAgain) {
   BreakerPolicy policy = TouchyPolicy();
   policy.max_hinted_open_duration = seconds(30);

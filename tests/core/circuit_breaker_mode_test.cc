@@ -73,6 +73,53 @@ TEST_F(CircuitBreakerModeTest, ForcedClosedWithTheBucketRuleNeverOpensEither) {
   EXPECT_EQ(state(), State::kClosed);
 }
 
+TEST_F(CircuitBreakerModeTest, RenewingForcedClosedKeepsTheBudgetAsItIs) {
+  Make({});
+  Force(OperatorMode::kForcedClosed, seconds(60));
+  Fail(100);
+  Force(OperatorMode::kForcedClosed, seconds(60));
+  EXPECT_EQ(Tokens(), 0);
+  EXPECT_FALSE(breaker_->RetryAllowed());
+  Force(OperatorMode::kShadow);
+  EXPECT_EQ(Tokens(), 16);
+}
+
+// Half-open with one token, which failures then take away while they can open
+// nothing: without it no probe could ever give the verdict.
+TEST_F(CircuitBreakerModeTest, AHalfOpenRoundOutlivesFailuresInForcedClosed) {
+  BreakerPolicy policy;
+  policy.open_duration = seconds(10);
+  Make(policy);
+  Fail(16);
+  clock_.Advance(seconds(10));
+  Permit probe = *Acquire();
+  Force(OperatorMode::kForcedClosed, seconds(60));
+  Fail(20);
+  probe.Ignore(IgnoredCause::kCancelled);
+  clock_.Advance(seconds(60));
+  EXPECT_FALSE(breaker_->WouldReject());
+  EXPECT_TRUE(Succeed());
+  EXPECT_EQ(Tokens(), 3);
+  EXPECT_EQ(state(), State::kHalfOpen);
+  Succeed(4);  // 5, 7, 9 tokens: more than half; then CLOSED
+  EXPECT_EQ(state(), State::kClosed);
+}
+
+TEST_F(CircuitBreakerModeTest, SuccessesInForcedClosedAreNoProbes) {
+  BreakerPolicy policy;
+  policy.open_duration = seconds(10);
+  Make(policy);
+  Fail(16);
+  clock_.Advance(seconds(10));
+  Acquire()->Ignore(IgnoredCause::kCancelled);
+  Force(OperatorMode::kForcedClosed);
+  Succeed(20);
+  EXPECT_EQ(Tokens(), 16);
+  Force(OperatorMode::kAuto);
+  EXPECT_EQ(Tokens(), 1);
+  EXPECT_EQ(state(), State::kHalfOpen);
+}
+
 TEST_F(CircuitBreakerModeTest, ForcedClosedOverAnOpenBreakerLetsAllThrough) {
   Make(TouchyPolicy());
   Fail(1);

@@ -235,6 +235,12 @@ class History {
     ASSERT_EQ(breaker_->state(), model_->state) << steps_;
     ASSERT_EQ(breaker_->RetryAllowed(), model_->RetryAllowed()) << steps_;
     ASSERT_EQ(sink_.generation(), model_->generation) << steps_;
+    // Else nothing would ever end the round.
+    const TimePoint now = clock_.Now();
+    if (model_->state == State::kHalfOpen && model_->InFlight(now) == 0 &&
+        model_->ModeAt(now) == OperatorMode::kAuto) {
+      ASSERT_FALSE(breaker_->WouldReject()) << steps_;
+    }
   }
 
   void CompareAll() {
@@ -244,7 +250,7 @@ class History {
     ASSERT_EQ(s.mode, model_->ModeAt(now)) << steps_;
     ASSERT_DOUBLE_EQ(s.tokens, model_->Tokens()) << steps_;
     ASSERT_EQ(s.rejected, model_->rejected) << steps_;
-    ASSERT_EQ(s.probes_in_flight, model_->in_flight()) << steps_;
+    ASSERT_EQ(s.probes_in_flight, model_->InFlight(now)) << steps_;
     ASSERT_EQ(s.probes_succeeded, model_->succeeded) << steps_;
     ASSERT_EQ(s.ignored.by_cause, model_->ignored) << steps_;
     ASSERT_EQ(s.shadow.would_have_rejected, model_->shadow.would_have_rejected);

@@ -22,7 +22,8 @@ class ClosedBucketTest : public ::testing::Test {
     hot_.word = BreakerWord(state, path, missing, kGeneration).bits();
   }
   BucketResult Count(Outcome outcome, std::uint64_t generation = kGeneration) {
-    return CountOnBucket(hot_, generation, outcome);
+    return CountOnBucket(hot_, generation, outcome,
+                         outcome == Outcome::kFailure);
   }
   std::uint32_t missing() const { return LoadWord(hot_).missing(); }
 
@@ -53,6 +54,18 @@ TEST_F(ClosedBucketTest, LeavesToTheLockWhatItCannotDecide) {
   EXPECT_EQ(missing(), 0u);
 }
 
+TEST_F(ClosedBucketTest, ASuccessThatIsRetriedTakesTheLastTokenAndNeverTrips) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(CountOnBucket(hot_, kGeneration, Outcome::kSuccess,
+                            /*takes_token=*/true),
+              BucketResult::kCounted);
+  }
+  EXPECT_EQ(missing(), 4 * kMilli);
+  EXPECT_EQ(Count(Outcome::kFailure), BucketResult::kWouldTrip);
+  EXPECT_EQ(Count(Outcome::kSuccess), BucketResult::kCounted);
+  EXPECT_EQ(missing(), 2 * kMilli);
+}
+
 TEST_F(ClosedBucketTest, ResizingKeepsTheProportionAndTheRest) {
   Set(State::kClosed, CountingPath::kBucket, 3 * kMilli);
   ResizeBucket(hot_, {16 * kMilli, kMilli}, CountingPath::kLocked);
@@ -76,9 +89,10 @@ TEST_F(ClosedBucketTest, ResizingWhileAFailureIsCountedLeavesNoneEmptyClosed) {
       for (int spins = 0; round.load(std::memory_order_acquire) != i; ++spins) {
         if (spins % 1000 == 999) std::this_thread::yield();
       }
-      BucketResult result = CountOnBucket(hot_, kGeneration, Outcome::kFailure);
+      BucketResult result =
+          CountOnBucket(hot_, kGeneration, Outcome::kFailure, true);
       while (result == BucketResult::kNotAlone) {  // stands for the lock
-        result = CountOnBucket(hot_, kGeneration, Outcome::kFailure);
+        result = CountOnBucket(hot_, kGeneration, Outcome::kFailure, true);
       }
       // Both of these open the breaker.
       if (result == BucketResult::kEmptied ||

@@ -98,5 +98,25 @@ TEST(ConfigWarningsTest, ANonIdempotentMethodRetriesTheListedCodes) {
   EXPECT_THAT(Warnings(config), testing::SizeIs(1));
 }
 
+TEST(ConfigWarningsTest, HedgedAttemptsRunBesideEachOther) {
+  Config config;
+  MethodPolicy& policy = config.Method("/a.B/C");
+  SetSlow(&policy);
+  policy.timeout = seconds(3);
+  policy.retry.max_attempts = 3;  // 6 s, were they retries
+  policy.retry.idempotency = Idempotency::kIdempotent;
+  policy.hedging.emplace().max_hedged_attempts = 3;
+  policy.hedging->hedging_delay = milliseconds(500);
+  EXPECT_THAT(Warnings(config), IsEmpty());
+  policy.hedging->hedging_delay += Duration(milliseconds(1));
+  EXPECT_THAT(Warnings(config),
+              ElementsAre("method \"/a.B/C\": hedging: the worst case of 3 "
+                          "attempts takes 3002 ms, longer than timeout (3 s)"));
+  policy.hedging->hedging_delay = Duration::max();
+  EXPECT_THAT(Warnings(config), testing::SizeIs(1));
+  policy.hedging->delay_quantile = 0.95;  // nobody knows
+  EXPECT_THAT(Warnings(config), IsEmpty());
+}
+
 }  // namespace
 }  // namespace grpc_resilience

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,44 @@ TEST(FallbackValidationTest, RepeatingNeedsIdempotency) {
   policy.retry.idempotency = Idempotency::kFromProto;
   policy.retry.idempotency_key_header = "idempotency-key";
   EXPECT_TRUE(config.Validate().ok());
+}
+
+TEST(FallbackValidationTest, ASourceThatThrowsIsAFault) {
+  enum class Where { kKind, kRepeats, kFaults };
+  class Throwing : public FallbackSource {
+   public:
+    explicit Throwing(Where where) : where_(where) {}
+    std::string_view kind() const override {
+      ThrowAt(Where::kKind);
+      return "mine";
+    }
+    void Start(const std::shared_ptr<const FailedCall>&,
+               FallbackReply reply) override {
+      reply.Answer(FallbackAnswer::Declined());
+    }
+    bool repeats_request() const override {
+      ThrowAt(Where::kRepeats);
+      return false;
+    }
+    std::vector<std::string> Faults() const override {
+      ThrowAt(Where::kFaults);
+      return {};
+    }
+
+   private:
+    void ThrowAt(Where here) const {
+      if (where_ == here) throw std::runtime_error("hm");
+    }
+    const Where where_;
+  };
+  for (const Where where : {Where::kKind, Where::kRepeats, Where::kFaults}) {
+    Config config;
+    config.Method("/a.B/C").fallbacks = {std::make_shared<Source>(false),
+                                         std::make_shared<Throwing>(where)};
+    EXPECT_EQ(config.Validate().message(),
+              "method \"/a.B/C\": fallbacks[1]: kind(), repeats_request() or "
+              "Faults() threw an exception");
+  }
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ class CallbackObserver : public CallObserver {
 
 using Generation = std::vector<std::uint64_t>;
 
+TEST(NotifierTest, AnObserverThatCannotSayHearsCalls) {
+  class Undecided : public CallObserver {
+   public:
+    bool HearsCalls() const override { throw std::runtime_error("hm"); }
+  };
+  const auto notifier = std::make_shared<Notifier>(nullptr);
+  EXPECT_NO_THROW(notifier->AddObserver(std::make_shared<Undecided>()));
+  EXPECT_EQ(notifier->observers()->size(), 1u);
+  EXPECT_EQ(notifier->call_observers()->size(), 1u);
+}
+
 TEST(NotifierTest, WithoutAnExecutorEventsAreDeliveredAtOnce) {
   const auto notifier = std::make_shared<Notifier>(nullptr);
   const auto observer = std::make_shared<RecordingObserver>();

@@ -84,6 +84,23 @@ TEST_F(OpenPeriodTest, NeverEarlyWhenSwitchedOff) {
   EXPECT_FALSE(ReadyAfter(seconds(9)));
 }
 
+TEST_F(OpenPeriodTest, NeverEarlyBeforeAHoldIsOver) {
+  Start(start_, 100);
+  period_.HoldUntil(start_, start_ + seconds(3));  // of the 10 s
+  Reject(1000);
+  EXPECT_FALSE(ReadyAfter(seconds(3) - Duration(1)));
+  EXPECT_TRUE(ReadyAfter(seconds(3)));
+}
+
+TEST_F(OpenPeriodTest, TheLongestHoldCounts) {
+  Start(start_, 0);
+  period_.HoldUntil(start_, start_ + seconds(3));
+  period_.HoldUntil(start_, start_ + seconds(1));
+  period_.MakeReady();
+  EXPECT_FALSE(ReadyAfter(seconds(3) - Duration(1)));
+  EXPECT_TRUE(ReadyAfter(seconds(3)));
+}
+
 TEST_F(OpenPeriodTest, LongestPeriodStaysInTheRangeOfTime) {
   lengths_.initial_backoff = lengths_.max_backoff = Duration::max();
   Start(start_, 0);

@@ -60,6 +60,7 @@ class Generator {
     RetryFacts facts;
     facts.code = Code();
     if (Int(0, 9) == 0) facts.origin = ErrorOrigin::kLocal;
+    if (Int(0, 9) == 0) facts.origin = ErrorOrigin::kOwnRejection;
     facts.cancelled_by_caller = Int(0, 9) == 0;
     facts.idempotent = Coin();
     facts.attempts_made = Int(1, 6);
@@ -71,6 +72,11 @@ class Generator {
       if (Coin()) facts.pushback->wait = Length() - milliseconds(Int(0, 50));
     }
     facts.budget_allows = Int(0, 4) != 0;
+    facts.chain_stop = Int(0, 4) == 0;
+    if (Int(0, 4) == 0) {
+      facts.no_retry =
+          Coin() ? StopReason::kCommitted : StopReason::kReplayBufferFull;
+    }
     return facts;
   }
 
@@ -105,7 +111,8 @@ TEST_F(RetryDecisionPropertyTest, NeverWaitsBeyondTheDeadline) {
     if (!decision.retry || facts.deadline.is_none()) return;
     const Duration left = *facts.deadline.Remaining(facts.now);
     EXPECT_LT(decision.wait, left);
-    EXPECT_GE(left - decision.wait, policy.min_attempt_time);
+    EXPECT_GE(left - decision.wait, policy.reserve);
+    EXPECT_GE(left - decision.wait - policy.reserve, policy.min_attempt_time);
   });
 }
 
@@ -125,6 +132,29 @@ TEST_F(RetryDecisionPropertyTest, NeverRepeatsWhatMayHaveTakenEffect) {
     EXPECT_TRUE(facts.code == StatusCode::UNAVAILABLE ||
                 facts.code == StatusCode::RESOURCE_EXHAUSTED)
         << StatusCodeName(facts.code);
+  });
+}
+
+TEST_F(RetryDecisionPropertyTest, NeverRetriesWhatCannotOrMustNotBeRepeated) {
+  ForAll(7, [](const RetryPolicy&, const RetryFacts& facts,
+               const RetryDecision& decision) {
+    if (!facts.chain_stop && !facts.no_retry) return;
+    EXPECT_FALSE(decision.retry);
+    EXPECT_TRUE(!facts.no_retry || decision.reason != StopReason::kChainStop);
+  });
+}
+
+TEST_F(RetryDecisionPropertyTest, MayRetryIsWhetherThereCanBeARetryAtAll) {
+  ForAll(8, [](const RetryPolicy& policy, const RetryFacts& facts,
+               const RetryDecision& decision) {
+    bool any = false;
+    for (int code = 0; code <= 18; ++code) {
+      any = any || IsRetryableCode(policy, facts.idempotent,
+                                   static_cast<StatusCode>(code));
+    }
+    EXPECT_EQ(MayRetry(policy, facts.idempotent),
+              any && policy.max_attempts > 1);
+    EXPECT_TRUE(!decision.retry || MayRetry(policy, facts.idempotent));
   });
 }
 

@@ -113,6 +113,13 @@ INSTANTIATE_TEST_SUITE_P(
          Changed(Facts(StatusCode::UNAVAILABLE),
                  [](RetryFacts& f) { f.pushback = Pushback{seconds(-1)}; }),
          StopReason::kPushback},
+        {"RejectedBehindThePeer",
+         Changed(Facts(StatusCode::UNAVAILABLE),
+                 [](RetryFacts& f) {
+                   f.origin = ErrorOrigin::kOwnRejection;
+                   f.pushback = Pushback{milliseconds(1)};
+                 }),
+         StopReason::kPushback},
         {"BudgetExhausted",
          Changed(Facts(StatusCode::UNAVAILABLE),
                  [](RetryFacts& f) {

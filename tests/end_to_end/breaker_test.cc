@@ -133,6 +133,42 @@ TEST_P(BreakerTest, CancelledCallsDontCount) {
   EXPECT_EQ(snapshot->window_failures, 0);
 }
 
+// A server that passes on what its own breaker says of a target behind it is well
+// itself, and asking it again is no use.
+TEST_P(BreakerTest, ARejectionBehindTheServerIsPassedOn) {
+  std::string details;
+  {
+    const auto behind = MakeResilience(QuickBreaker());
+    const auto channel = NewChannel(behind);
+    Fail(channel, EchoMethod::kUnary, 2);
+    details =
+        Call(channel, EchoMethod::kUnary, NewRequest()).status.error_details();
+    ASSERT_FALSE(details.empty());
+  }
+  Config config = QuickBreaker();
+  config.DefaultMethod().retry.max_attempts = 3;
+  config.DefaultTarget().breaker.max_hinted_open_duration =
+      std::chrono::minutes(1);
+  const auto resilience = MakeResilience(std::move(config));
+  const auto channel = NewChannel(resilience);
+  for (int call = 0; call < 5; ++call) {
+    EchoRequest request = FailingRequest(-1);
+    request.mutable_script()->set_code(StatusCode::UNAVAILABLE);
+    request.mutable_script()->set_details(details);
+    const CallResult result = Call(channel, EchoMethod::kIdempotent, request);
+    EXPECT_EQ(result.status.error_code(), StatusCode::UNAVAILABLE);
+    EXPECT_EQ(result.status.error_details(), details);
+    EXPECT_EQ(Hits(request).count(), 1);
+    EXPECT_THAT(result.Trailing("grpc-resilience-reason"),
+                ElementsAre("PUSHBACK"));
+  }
+  const auto snapshot = resilience->FindBreaker(backend().target());
+  ASSERT_TRUE(snapshot.has_value());
+  EXPECT_EQ(snapshot->state, State::kClosed);
+  EXPECT_EQ(snapshot->window_calls, 0);
+  EXPECT_EQ(snapshot->ignored[IgnoredCause::kOwnRejection], 5u);
+}
+
 // D26. A server that hangs is cut off, when the deadlines were fair.
 TEST_P(BreakerTest, HangingServerOpensIt) {
   Config config = QuickBreaker();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "grpc_resilience/rpc/v1/status.pb.h"
+#include "interceptor/status_details.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -109,6 +110,45 @@ TEST(AttemptEndTest, ReadsRetryInfo) {
   EXPECT_FALSE(EndWithDetails(DetailsWith(-1, 0)).pushback.has_value());
   EXPECT_FALSE(EndWithDetails("not a status").pushback.has_value());
   EXPECT_FALSE(EndWithDetails("").pushback.has_value());
+}
+
+std::string ErrorInfoWith(const std::string& reason,
+                          const std::string& domain) {
+  rpc::v1::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain(domain);
+  rpc::v1::Status status;
+  rpc::v1::Any* detail = status.add_details();
+  detail->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  detail->set_value(info.SerializeAsString());
+  return status.SerializeAsString();
+}
+
+// A server that passes on what its own breaker says of a target behind it.
+TEST(AttemptEndTest, KnowsARejectionOfABreakerBehindThePeer) {
+  const std::string details =
+      RejectionDetails("db:1").Make(14, "open", std::chrono::seconds(2));
+  const AttemptEnd end = EndWithDetails(details);
+  EXPECT_EQ(end.origin, ErrorOrigin::kOwnRejection);
+  EXPECT_EQ(end.pushback->wait, std::chrono::seconds(2));
+
+  EXPECT_EQ(
+      EndWithDetails(ErrorInfoWith("BREAKER_OPEN", "grpc-resilience")).origin,
+      ErrorOrigin::kOwnRejection);
+  EXPECT_EQ(
+      MakeAttemptEnd(Status(StatusCode::INTERNAL, "", details), nullptr).origin,
+      ErrorOrigin::kPeerOrTransport);
+  EXPECT_EQ(EndWithDetails(ErrorInfoWith("BREAKER_OPEN", "pay.example")).origin,
+            ErrorOrigin::kPeerOrTransport);
+  EXPECT_EQ(
+      EndWithDetails(ErrorInfoWith("OVERLOADED", "grpc-resilience")).origin,
+      ErrorOrigin::kPeerOrTransport);
+}
+
+TEST(AttemptEndTest, TextThatIsNotUtf8HidesNoDetail) {
+  std::string details = DetailsWith(1, 0);
+  details.insert(0, "\x12\x01\xFF", 3);  // message, field 2
+  EXPECT_EQ(EndWithDetails(details).pushback->wait, std::chrono::seconds(1));
 }
 
 TEST(AttemptEndTest, ThePushbackHeaderIsStrongerThanRetryInfo) {

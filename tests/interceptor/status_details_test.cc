@@ -35,6 +35,19 @@ TEST(StatusDetailsTest, CarriesErrorInfoAndRetryInfo) {
   EXPECT_EQ(retry.retry_delay().nanos(), 250'000'000);
 }
 
+// A server's own words and a target's name may be anything, a string field of
+// google.rpc's must be UTF-8.
+TEST(StatusDetailsTest, IsUtf8WhateverTheServerSays) {
+  const std::string bytes =
+      RejectionDetails("t\xC3").Make(14, "caf\xC3\xA9 \xFF", Duration(0));
+  rpc::v1::Status status;
+  ASSERT_TRUE(status.ParseFromString(bytes));
+  EXPECT_EQ(status.message(), "caf\xC3\xA9 ?");
+  rpc::v1::ErrorInfo error;
+  ASSERT_TRUE(error.ParseFromString(status.details(0).value()));
+  EXPECT_EQ(error.metadata().at("target"), "t?");
+}
+
 // The bytes are those of google.rpc.Status (field numbers of googleapis).
 TEST(StatusDetailsTest, IsWireCompatible) {
   const std::string bytes = RejectionDetails("t").Make(14, "m", Duration(0));

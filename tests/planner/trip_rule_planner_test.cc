@@ -209,7 +209,10 @@ TEST(TripRulePlannerTest, SaysWhatIsOutOfRange) {
   for (const Case& c : {
            Case{PlannedTokenBucket{0, kNan}, 0.5,
                 "token bucket: max_tokens = 0: must be in [1, 1000]\n"
-                "token bucket: token_ratio = nan: must be in (0, 1000]"},
+                "token bucket: token_ratio = nan: must be in [0.001, 1000]"},
+           Case{PlannedTokenBucket{16, 0.0009}, 0.5,
+                "token bucket: token_ratio = 0.0009: must be in [0.001, "
+                "1000]"},
            Case{PlannedTokenBucket(), 1.5,
                 "calls: failure_rate = 1.5: must be in [0, 1]"},
            Case{PlannedTokenBucket(), kNan,

@@ -1,14 +1,14 @@
 // Time under a test's control: one object that is read as a Clock and waited on
 // as a Timer, so that a test of hours takes no time and never sleeps.
 //
-//   FakeClock clock;
-//   clock.Schedule(clock.Now() + std::chrono::seconds(30), [&] { ++runs; },
-//   nullptr); EXPECT_EQ(clock.Advance(std::chrono::minutes(1)), 1u);   // ran,
-//   at its own time
+//   auto clock = std::make_shared<FakeClock>();
+//   clock->Schedule(clock->Now() + std::chrono::seconds(30), [&] { ++runs; },
+//                   nullptr);
+//   clock->Advance(std::chrono::minutes(1));  // 1: it ran, at its own time
 //
 //   Resilience::Ports ports;
-//   ports.clock = clock.get();       // std::shared_ptr<FakeClock> clock
-//   ports.timer = clock;
+//   ports.clock = clock.get();  // must outlive the Resilience
+//   ports.timer = clock;        // else its waits are real ones
 
 #pragma once
 
