@@ -127,14 +127,18 @@ class BreakerMachine {
                   std::string last_failure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Enough probes have succeeded: on to the ramp, or CLOSED.
   void PassRoundLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void KeepEventLocked(TransitionEvent event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Modes (breaker_modes.cc):
+
   void SetModeLocked(ModeOverride mode, TransitionReason reason,
                      std::string why, TimePoint now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// What is missing from the bucket once FORCED_CLOSED is over.
   std::uint32_t MissingAfterForcedClosedLocked(BreakerWord word) const
       ABSL_SHARED_LOCKS_REQUIRED(mu_);
   void EndModeLocked(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void KeepEventLocked(TransitionEvent event)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Admitting, by the state alone:
 
