@@ -135,8 +135,8 @@ class BreakerMachine {
   void SetModeLocked(ModeOverride mode, TransitionReason reason,
                      std::string why, TimePoint now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// What is missing from the bucket once FORCED_CLOSED is over.
-  std::uint32_t MissingAfterForcedClosedLocked(BreakerWord word) const
+  /// What is missing from the bucket once FORCED_CLOSED is over; empty: as it is.
+  std::optional<std::uint32_t> MissingAfterForcedClosedLocked() const
       ABSL_SHARED_LOCKS_REQUIRED(mu_);
   void EndModeLocked(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

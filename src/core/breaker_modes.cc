@@ -1,5 +1,7 @@
 // What an operator's mode does to a breaker, where it begins and ends.
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "core/breaker_machine.h"
@@ -35,10 +37,11 @@ void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
                     mode.mode != OperatorMode::kForcedClosed;
   mode_ = std::move(mode);
   const CountingPath path = PathLocked();
+  const std::optional<std::uint32_t> missing =
+      anew ? MissingAfterForcedClosedLocked() : std::nullopt;
   const BreakerWord word = ChangeWord(hot_, [&](BreakerWord w) {
-    const std::uint32_t missing =
-        anew ? MissingAfterForcedClosedLocked(w) : w.missing();
-    return BreakerWord(w.state(), path, missing, w.generation() + 1);
+    return BreakerWord(w.state(), path, missing.value_or(w.missing()),
+                       w.generation() + 1);
   });
   TakePendingLocked(now);
   if (anew && word.state() == State::kClosed) {
@@ -56,13 +59,14 @@ void BreakerMachine::SetModeLocked(ModeOverride mode, TransitionReason reason,
 }
 
 // What was counted while it could open nothing mustn't decide now.
-std::uint32_t BreakerMachine::MissingAfterForcedClosedLocked(
-    BreakerWord word) const {
-  if (word.state() == State::kClosed) return 0;
-  if (word.state() == State::kHalfOpen && rules().BucketAlone()) {
+std::optional<std::uint32_t> BreakerMachine::MissingAfterForcedClosedLocked()
+    const {
+  const State state = LoadWord(hot_).state();
+  if (state == State::kClosed) return 0;
+  if (state == State::kHalfOpen && rules().BucketAlone()) {
     return rules().bucket.MissingWithOneToken();
   }
-  return word.missing();
+  return std::nullopt;
 }
 
 }  // namespace grpc_resilience::internal
