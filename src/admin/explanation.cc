@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "admin/policy_messages.h"
 #include "admin/words.h"
+#include "core/utf8.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -18,7 +19,7 @@ class Explainer {
       : now_(snapshot), rules_(rules), time_(time), response_(*response) {}
 
   void Run() {
-    response_.set_summary(Utf8(Summary()));
+    response_.set_summary(ValidUtf8(Summary()));
     TellState();
     TellRules();
     TellBudget();
@@ -27,7 +28,9 @@ class Explainer {
   }
 
  private:
-  void Detail(const std::string& text) { response_.add_details(Utf8(text)); }
+  void Detail(const std::string& text) {
+    response_.add_details(ValidUtf8(text));
+  }
   void Figure(const char* name, double value, std::string unit = "") {
     pb::Figure* const figure = response_.add_figures();
     figure->set_name(name);

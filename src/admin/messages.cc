@@ -1,35 +1,13 @@
 #include "admin/messages.h"
 
-#include <cstddef>
 #include <cstdint>
+
+#include "core/utf8.h"
 
 namespace grpc_resilience::internal {
 namespace {
 
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
-
-// Bytes of the character at the start of `text`; 0: not UTF-8.
-std::size_t CharacterAt(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<unsigned char>(text[i]);
-  };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0   ? 4
-                             : first >= 0xE0 ? 3
-                             : first >= 0xC2 ? 2
-                                             : 0;
-  if (length == 0 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, beyond U+10FFFF.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
 
 pb::TransitionReason ReasonToProto(TransitionReason reason) {
   switch (reason) {
@@ -120,27 +98,11 @@ Duration FromProto(const google::protobuf::Duration& duration) {
   return std::chrono::seconds(duration.seconds()) + Duration(duration.nanos());
 }
 
-std::string Utf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = CharacterAt(text);
-    if (length == 0) {
-      valid += '?';
-      text.remove_prefix(1);
-    } else {
-      valid += text.substr(0, length);
-      text.remove_prefix(length);
-    }
-  }
-  return valid;
-}
-
 pb::BreakerKey ToProto(const BreakerKey& key) {
   pb::BreakerKey message;
-  message.set_target(Utf8(key.target));
-  message.set_method(Utf8(key.method));
-  message.set_custom(Utf8(key.custom));
+  message.set_target(ValidUtf8(key.target));
+  message.set_method(ValidUtf8(key.method));
+  message.set_custom(ValidUtf8(key.custom));
   return message;
 }
 
@@ -199,12 +161,12 @@ pb::Breaker ToProto(const BreakerSnapshot& snapshot, const BreakerRules& rules,
     *breaker.mutable_retry_after() = ToProto(snapshot.retry_after);
   }
   breaker.set_mode(ToProto(snapshot.mode));
-  breaker.set_mode_reason(Utf8(snapshot.mode_reason));
+  breaker.set_mode_reason(ValidUtf8(snapshot.mode_reason));
   if (snapshot.mode_ends_in) {
     *breaker.mutable_mode_ends_in() = ToProto(*snapshot.mode_ends_in);
   }
   SetCounts(snapshot, rules, &breaker);
-  breaker.set_last_failure(Utf8(snapshot.last_failure));
+  breaker.set_last_failure(ValidUtf8(snapshot.last_failure));
   return breaker;
 }
 
@@ -215,7 +177,7 @@ pb::Transition ToProto(const TransitionEvent& event, const WallTime& time) {
   transition.set_to(ToProto(event.to));
   transition.set_reason(ReasonToProto(event.reason));
   transition.set_mode(ToProto(event.mode));
-  transition.set_why(Utf8(event.why));
+  transition.set_why(ValidUtf8(event.why));
   transition.set_generation(event.generation);
   *transition.mutable_time() = time.At(event.at);
   return transition;

@@ -36,10 +36,6 @@ google::protobuf::Duration ToProto(Duration duration);
 /// At the ends of the range when it is beyond.
 Duration FromProto(const google::protobuf::Duration& duration);
 
-/// With '?' for what isn't UTF-8: a string field with anything else could not be
-/// read by its receiver.
-std::string Utf8(std::string_view text);
-
 pb::BreakerKey ToProto(const BreakerKey& key);
 BreakerKey FromProto(const pb::BreakerKey& key);
 pb::State ToProto(State state);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "admin/messages.h"
 #include "admin/words.h"
+#include "core/utf8.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -215,7 +216,7 @@ void AddMethodRules(const MethodPolicies& policies, const std::string& place,
                     std::vector<Rule>* rules) {
   const auto add = [&](const std::string& name, const MethodPolicy& policy) {
     Rule rule;
-    rule.set_rule(Utf8(place + name));
+    rule.set_rule(ValidUtf8(place + name));
     *rule.mutable_method() = ToProto(policy);
     rules->push_back(std::move(rule));
   };
@@ -230,7 +231,7 @@ void AddMethodRules(const MethodPolicies& policies, const std::string& place,
 void AddTargetRules(const std::string& name, const TargetConfig& target,
                     std::vector<Rule>* rules) {
   Rule rule;
-  rule.set_rule(Utf8(name));
+  rule.set_rule(ValidUtf8(name));
   *rule.mutable_target() = ToProto(target.breaker, target.throttle);
   rules->push_back(std::move(rule));
   AddMethodRules(target, name + ", ", rules);
@@ -267,7 +268,7 @@ std::string OpensWhen(const BreakerRules& rules) {
 pb::MethodPolicy ToProto(const MethodPolicy& policy) {
   const RetryPolicy& retry = policy.retry;
   pb::MethodPolicy message;
-  message.set_text(Utf8(MethodText(policy)));
+  message.set_text(ValidUtf8(MethodText(policy)));
   message.set_max_attempts(retry.max_attempts);
   *message.mutable_initial_backoff() = ToProto(retry.backoff.initial_backoff);
   *message.mutable_max_backoff() = ToProto(retry.backoff.max_backoff);

@@ -10,6 +10,7 @@
 #include "admin/request_checks.h"
 #include "admin/words.h"
 #include "core/breaker_context.h"
+#include "core/utf8.h"
 
 namespace grpc_resilience::internal {
 namespace {
@@ -34,8 +35,8 @@ pb::Outcome OutcomeToProto(const RecordedOutcome& outcome,
   message.set_kind(KindOf(outcome));
   message.set_code(StatusCodeName(outcome.code));
   *message.mutable_latency() = ToProto(outcome.latency);
-  message.set_target(Utf8(outcome.target));
-  message.set_method(Utf8(outcome.method));
+  message.set_target(ValidUtf8(outcome.target));
+  message.set_method(ValidUtf8(outcome.method));
   message.set_attempt(outcome.attempt);
   if (message.kind() == pb::Outcome::IGNORED) {
     message.set_ignored_cause(
@@ -180,11 +181,11 @@ absl::Status ReadHandlers::Resolve(const pb::ResolvePolicyRequest& request,
   const auto resolved =
       resilience_->Resolve(request.target(), request.method());
   *response->mutable_method() = internal::ToProto(resolved.method);
-  response->set_method_rule(Utf8(resolved.rule));
+  response->set_method_rule(ValidUtf8(resolved.rule));
   *response->mutable_target() =
       internal::ToProto(resolved.breaker, resolved.throttle);
   response->set_target_rule(
-      Utf8(TargetRuleOf(*resilience_->config(), request.target())));
+      ValidUtf8(TargetRuleOf(*resilience_->config(), request.target())));
   if (!resolved.method.bypass &&
       resolved.breaker.mode == BreakerMode::kEnabled) {
     *response->mutable_breaker() = internal::ToProto(

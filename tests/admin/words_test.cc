@@ -34,15 +34,6 @@ TEST(NumberTest, IsShort) {
   EXPECT_EQ(Percent(1.0 / 3), "33.3 %");
 }
 
-TEST(Utf8Test, KeepsWhatIsValidAndReplacesTheRest) {
-  EXPECT_EQ(Utf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82"),
-            "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82");
-  EXPECT_EQ(Utf8("a\xffz\xc3"), "a?z?");
-  EXPECT_EQ(Utf8("\xc0\xaf"), "??");            // overlong
-  EXPECT_EQ(Utf8("\xed\xa0\x80"), "???");       // surrogate
-  EXPECT_EQ(Utf8("\xf4\x90\x80\x80"), "????");  // beyond the last
-}
-
 TEST(DurationMessageTest, StaysInRange) {
   google::protobuf::Duration message;
   message.set_seconds(315'576'000'000);
