@@ -14,7 +14,6 @@ namespace grpc_resilience::internal {
 
 namespace pb = admin::v1;
 
-pb::MethodPolicy ToProto(const MethodPolicy& policy);
 pb::TargetPolicy ToProto(const BreakerPolicy& policy,
                          const RetryThrottlePolicy& throttle);
 

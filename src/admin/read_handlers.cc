@@ -6,6 +6,7 @@
 #include "admin/breaker_pages.h"
 #include "admin/explanation.h"
 #include "admin/handlers.h"
+#include "admin/method_policy_message.h"
 #include "admin/policy_messages.h"
 #include "admin/request_checks.h"
 #include "admin/words.h"

@@ -1,6 +1,6 @@
 // Policies as messages and in words.
 
-#include "admin/policy_messages.h"
+#include "admin/method_policy_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
