@@ -105,8 +105,8 @@ class CircuitBreaker {
   void Reset();
 
   /// OPEN: the next call is admitted as a probe, whatever is left of the open
-  /// time, but not before OpenFor's is over. Any other state: nothing. For who learns by other means that the
-  /// target may be back.
+  /// time, but not before OpenFor's is over. Any other state: nothing. For who
+  /// learns by other means that the target may be back.
   void MakeProbeReady();
 
   /// OPEN for `hinted` from now on, or BreakerPolicy::max_hinted_open_duration when

@@ -24,8 +24,8 @@ bool NeverRetries(const RetryPolicy& retry) {
 // they begin.
 void WarnOfHedging(const HedgingPolicy& hedging, Duration per_attempt,
                    Duration timeout, FaultsOf warnings) {
-  if (hedging.delay_quantile) return;
   const int delays = hedging.max_hedged_attempts - 1;
+  if (hedging.delay_quantile || delays < 1) return;
   const bool endless =
       hedging.hedging_delay > (Duration::max() - per_attempt) / delays;
   const Duration time =
