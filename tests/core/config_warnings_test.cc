@@ -30,6 +30,18 @@ TEST(ConfigWarningsTest, NothingToSayOfTheDefaults) {
   EXPECT_THAT(Warnings(Config()), IsEmpty());
 }
 
+// Such a config isn't built, but may be asked about.
+TEST(ConfigWarningsTest, HedgingWithoutAHedgeIsNoWorstCase) {
+  Config config;
+  config.DefaultMethod().timeout = seconds(1);
+  config.DefaultMethod().retry.per_attempt_timeout = seconds(2);
+  config.DefaultMethod().retry.idempotency = Idempotency::kIdempotent;
+  for (const int attempts : {1, 0, -1}) {
+    config.DefaultMethod().hedging.emplace().max_hedged_attempts = attempts;
+    EXPECT_THAT(Warnings(config), IsEmpty()) << attempts;
+  }
+}
+
 TEST(ConfigWarningsTest, AWorstCaseBeyondTheTimeoutIsNamedWhereverItIs) {
   Config config;
   SetSlow(&config.DefaultMethod());
