@@ -1,5 +1,7 @@
 // Policies as messages and in words.
 
+#include "admin/policy_messages.h"
+
 #include "admin/method_policy_message.h"
 
 #include <gmock/gmock.h>
