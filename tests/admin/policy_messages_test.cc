@@ -2,14 +2,13 @@
 
 #include "admin/policy_messages.h"
 
-#include "admin/method_policy_message.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "admin/messages.h"
+#include "admin/method_policy_message.h"
 
 namespace grpc_resilience::internal {
 namespace {
