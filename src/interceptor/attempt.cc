@@ -84,12 +84,13 @@ void Attempt::OnDone(grpc_completion_queue_functor* done, int ok) {
                                      std::monostate>) {
           return false;
         } else {
+          HandOver(done);  // interceptors after ours may go on with it
           return ops.FinalizeResult(&tag, &parsed);
         }
       },
       attempt->ops_);
-  // Not over: interceptors after ours go on with it, and this runs once more.
-  if (!over) return HandOver(done);
+  // Then this runs once more, or has by now, and the attempt may be gone.
+  if (!over) return;
   attempt->parsed_ = parsed;
   attempt->owner_->OnAttemptDone();
 }

@@ -98,9 +98,13 @@ TEST_P(StreamPressureTest, WritesWaitAsWithoutUs) {
       ours.insert(CompletedWrites(NewDeafChannel(resilience)) -
                   window / kWriteBytes);
       for (const int writes : ours) {
-        // The window holds the messages' framing, too: one write fewer fits.
-        equal = equal || plain.count(writes) > 0 ||
-                (window > 0 && plain.count(writes + 1) > 0);
+        // The window holds the messages' framing, too: one write fewer fits. A
+        // slow writer may miss one window update of HTTP/2.
+        const int fewer =
+            (window > 0 ? 1 : 0) + (TimeFactor() > 1 ? 65535 / kWriteBytes : 0);
+        for (const int most : plain) {
+          equal = equal || (most - fewer <= writes && writes <= most);
+        }
       }
     }
     EXPECT_TRUE(equal) << "window " << window << ", plain "
