@@ -27,7 +27,10 @@ const char* __tsan_default_suppressions() {
   return
       // Counts its callbacks down by an atomic whose first value was written on the
       // thread that started the call; ordered inside libgrpc.
-      "race:grpc::internal::ClientCallbackUnaryImpl\n";
+      "race:grpc::internal::ClientCallbackUnaryImpl\n"
+      // The same of the test servers' calls.
+      "race:grpc::internal::CallbackUnaryHandler\n"
+      "race:grpc::internal::ServerCallbackCall\n";
 }
 
 }  // extern "C"
