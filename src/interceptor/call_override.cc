@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -42,6 +43,13 @@ CallOptions ParseOptions(const std::string& text) {
   return options;
 }
 
+// All keys of ours begin so. Nearly no call has one, which one look-up tells.
+bool HasAny(const SentMetadata& metadata) {
+  static const auto* const prefix = new std::string("grpc-resilience-");
+  const auto first = metadata.lower_bound(*prefix);
+  return first != metadata.end() && absl::StartsWith(first->first, *prefix);
+}
+
 }  // namespace
 
 std::string ToText(const CallOptions& options) {
@@ -53,7 +61,7 @@ std::string ToText(const CallOptions& options) {
 
 CallOverride PeekOverride(const SentMetadata& metadata) {
   CallOverride override;
-  if (metadata.empty()) return override;
+  if (!HasAny(metadata)) return override;
   if (const auto found = metadata.find(kCallOptionsKey);
       found != metadata.end()) {
     override.options = ParseOptions(found->second);
@@ -64,8 +72,8 @@ CallOverride PeekOverride(const SentMetadata& metadata) {
 }
 
 CallOverride TakeOverride(SentMetadata* metadata) {
+  if (!HasAny(*metadata)) return {};
   CallOverride override = PeekOverride(*metadata);
-  if (metadata->empty()) return override;
   metadata->erase(kCallOptionsKey);
   metadata->erase(kChainStopKey);
   metadata->erase(kWithoutFallbacksKey);
