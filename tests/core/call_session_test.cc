@@ -10,10 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::HasSubstr;
 
 using Starts = std::vector<Duration>;
-using Limits = std::vector<std::optional<Duration>>;
 
 class CallSessionTest : public CallSessionFixture {};
 
