@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "core/window_model.h"
 #include "grpc_resilience/breaker_policy.h"
 #include "grpc_resilience/breaker_snapshot.h"
 
@@ -109,21 +110,12 @@ class BreakerModel {
 
   void Reconfigure(const BreakerPolicy& policy,
                    const RetryThrottlePolicy& throttle, TimePoint now) {
-    const BreakerPolicy before = policy_;
     const bool alone_before = BucketAlone();
     const bool tripped_before = BucketTrips();
     const std::int64_t size_before = Size();
-    const std::int64_t buckets_before = WindowBuckets();
     policy_ = policy;
     throttle_ = throttle;
-    while (static_cast<int>(last_calls_.size()) > WindowCalls()) {
-      last_calls_.pop_front();
-    }
-    if (WindowBuckets() != buckets_before ||
-        (WindowBuckets() > 0 &&
-         before.window_duration != policy_.window_duration)) {
-      last_time_.clear();
-    }
+    window_.Reconfigure(policy);
     if (!policy_.consecutive_failures) row = 0;
     missing_ =
         missing_ >= size_before ? Size() : missing_ * Size() / size_before;
@@ -160,19 +152,8 @@ class BreakerModel {
     return in_flight;
   }
   /// Outcomes and failures in the window.
-  std::pair<int, int> WindowAt(TimePoint now) const {
-    std::pair<int, int> totals{0, 0};
-    for (const bool failed : last_calls_) {
-      ++totals.first;
-      totals.second += failed ? 1 : 0;
-    }
-    for (const auto& [period, failed] : last_time_) {
-      if (period <= PeriodOf(now) - WindowBuckets()) continue;
-      ++totals.first;
-      totals.second += failed ? 1 : 0;
-    }
-    return totals;
-  }
+  /// Calls and failures.
+  std::pair<int, int> WindowAt(TimePoint now) const { return window_.At(now); }
 
   State state = State::kClosed;
   std::uint64_t generation = 0;
@@ -197,16 +178,6 @@ class BreakerModel {
   std::int64_t Size() const { return 1000 * throttle_.max_tokens; }
   std::int64_t PerSuccess() const {
     return static_cast<std::int64_t>(throttle_.token_ratio * 1000 + 0.5);
-  }
-  int WindowCalls() const {
-    return HasRate() && !policy_.window_duration ? policy_.window_calls : 0;
-  }
-  std::int64_t WindowBuckets() const {
-    return HasRate() && policy_.window_duration ? policy_.window_buckets : 0;
-  }
-  std::int64_t PeriodOf(TimePoint now) const {
-    return now.time_since_epoch() /
-           (*policy_.window_duration / policy_.window_buckets);
   }
 
   // --- Admitting
@@ -266,17 +237,7 @@ class BreakerModel {
           code != StatusCode::RESOURCE_EXHAUSTED) {
         ++row;
       }
-      if (WindowBuckets() > 0) {
-        last_time_.emplace_back(PeriodOf(now), failed);
-        while (last_time_.front().first <= PeriodOf(now) - WindowBuckets()) {
-          last_time_.pop_front();
-        }
-      } else if (WindowCalls() > 0) {
-        last_calls_.push_back(failed);
-        if (static_cast<int>(last_calls_.size()) > WindowCalls()) {
-          last_calls_.pop_front();
-        }
-      }
+      window_.Record(failed, now);
       if (failed && policy_.consecutive_failures &&
           row >= *policy_.consecutive_failures) {
         trip = true;
@@ -317,8 +278,7 @@ class BreakerModel {
   // --- Changing
 
   void Forget() {
-    last_calls_.clear();
-    last_time_.clear();
+    window_.Clear();
     row = 0;
   }
 
@@ -384,11 +344,10 @@ class BreakerModel {
   }
 
   BreakerPolicy policy_;
+  WindowModel window_{policy_};
   RetryThrottlePolicy throttle_;
-  std::int64_t missing_ = 0;  // in thousandths of a token
-  std::deque<bool> last_calls_;
-  std::deque<std::pair<std::int64_t, bool>> last_time_;  // period, failed
-  std::map<std::uint64_t, TimePoint> probes_;            // admitted at
+  std::int64_t missing_ = 0;                   // in thousandths of a token
+  std::map<std::uint64_t, TimePoint> probes_;  // admitted at
   std::uint64_t last_probe_ = 0;
   int growth_ = 0;
   Duration length_{0};
